@@ -108,14 +108,6 @@ def test_the_answer_is_a_table_best_first(call: Call) -> None:
     assert rows[rows.index(header) + 1][:2] == ["1", "gene-b"]
 
 
-def test_equal_seeds_give_equal_digests(call: Call) -> None:
-    a, b, c = (
-        call(f"chain mim:top=2 npfs:n=10 on small --no-out --json --seed {seed}").json["digests"]
-        for seed in (7, 7, 8)
-    )
-    assert a == b != c
-
-
 def test_threads_and_memory_change_nothing(call: Call) -> None:
     plain = call("chain immigrate on small --no-out --json").json["digests"]
     for options in ("--threads 1", "--threads 2", "--memory 100MB", "--memory 1.5GiB"):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fsframe import system
+from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
@@ -184,14 +185,11 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
 ) -> None:
     table = ROOT / "examples" / "parkinsons.csv"
     words = ["chain", "anova-f:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
-    here = subprocess.run(
-        [sys.executable, "-m", "fsframe", *words, str(tmp_path / "here.h5")],
-        capture_output=True, text=True, check=True, cwd=tmp_path,
-    )  # fmt: skip
+    here = fsframe(*words, str(tmp_path / "here.h5"))
     said, remarks = pretend(name, [*words, "there.h5"], tmp_path)
     answer, _, end = said.rpartition("ended 0 ")
     stages = []
-    for text in (here.stdout, answer):
+    for text in (here.out, answer):
         stages.append(json.loads(text)["stages"])
         for stage in stages[-1]:
             assert stage.pop("seconds") >= 0
