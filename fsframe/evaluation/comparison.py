@@ -28,7 +28,7 @@ from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import join_repetitions, one_standard_error
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
-from fsframe.evaluation.summary import LEADING, Evaluation, summarise_tables
+from fsframe.evaluation.summary import LEADING, Evaluation, Measure, summarise_tables
 from fsframe.grammar import format_stages, parse_stages
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import fold_tables
@@ -293,17 +293,18 @@ def compared(
             papers[d, i, j] = paired_t_test(a, b)
             corrected[d, i, j] = corrected_resampled_test(a, b, ratio)
             posterior[d, i, j] = correlated_posterior(a, b, ratio, rope)
-            verdicts = {
-                "two-step": win_tie_loss(papers[d, i, j], "two-step"),
-                "strict": win_tie_loss(papers[d, i, j], "strict"),
-                "corrected": win_tie_loss(corrected[d, i, j], "two-step"),
-            }
-            for rule, verdict in verdicts.items():
+            verdicts = [win_tie_loss(papers[d, i, j], rule) for rule in ("two-step", "strict")]
+            verdicts.append(win_tie_loss(corrected[d, i, j], "two-step"))
+            for rule, verdict in zip(RULES, verdicts, strict=True):
                 outcome[rule][d, i, j] = verdict
                 outcome[rule][d, j, i] = opposite[verdict]
-    values = _table(cells, lambda cell: cell.mean(metric))
-    error = _table(cells, lambda cell: cell.evaluation.measures[metric].standard_error)
-    larger = cells[0][0].evaluation.measures[metric].larger_is_better
+
+    def measure(cell: Cell) -> Measure:
+        return cell.evaluation.measures[metric]
+
+    values = _table(cells, lambda cell: measure(cell).mean)
+    error = _table(cells, lambda cell: measure(cell).standard_error)
+    larger = measure(cells[0][0]).larger_is_better
     better = values if larger else -values
     stability = _table(cells, lambda cell: cell.evaluation.stability.value)
     kept = _table(cells, lambda cell: float(cell.evaluation.kept.mean()))
@@ -315,16 +316,9 @@ def compared(
         larger_is_better=larger,
         values=values,
         standard_error=error,
-        intervals=np.array(
-            [
-                [cell.evaluation.measures[metric].interval or (np.nan, np.nan) for cell in row]
-                for row in cells
-            ]
-        ),
+        intervals=_table(cells, lambda cell: measure(cell).interval or (np.nan, np.nan)),
         # None becomes NaN.
-        larger_class=np.array(
-            [row[0].evaluation.measures[metric].baseline for row in cells], dtype=np.float64
-        ),
+        larger_class=np.array([measure(row[0]).baseline for row in cells], dtype=np.float64),
         all_features={
             name: np.array([np.nan if cell is None else cell.mean(metric) for cell in of])
             for name, of in (on_all or {}).items()
@@ -337,10 +331,8 @@ def compared(
         corrected=corrected,
         posterior=posterior,
         outcome=outcome,
-        front=np.array([pareto_front(a, b) for a, b in zip(better, stability, strict=True)]),
-        fewest=np.array(
-            [one_standard_error(*row) for row in zip(better, error, kept, strict=True)]
-        ),
+        front=np.array(list(map(pareto_front, better, stability))),
+        fewest=np.array(list(map(one_standard_error, better, error, kept))),
         adjusted_p=wilcoxon_holm(better) if several else None,
         ranks=critical_difference(better) if several else None,
         overall=_overall(better, rope, seed) if several else None,
@@ -376,7 +368,7 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
     return posterior
 
 
-def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], float]) -> NDArray[np.float64]:
+def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], Any]) -> NDArray[np.float64]:
     return np.array([[of(cell) for cell in row] for row in cells])
 
 
