@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
+from typing import ClassVar
 
 import attrs
 
@@ -91,34 +92,39 @@ class Text(Block):
     style: str = ""
 
     def lines(self, about: About) -> Iterator[str]:
-        style = f' class="{escape(self.style)}"' if self.style else ""
         text = re.sub("`([^`]*)`", r"<code>\1</code>", safe(self.text))
-        yield f"<p{style}>{text}</p>"
+        yield f"<p{_styled(self.style)}>{text}</p>"
+
+
+def _styled(style: str) -> str:
+    return f' class="{escape(style)}"' if style else ""
+
+
+def _scrolled(label: str) -> str:
+    """Attributes of what scrolls by keyboard, with its label for screen readers."""
+    return f'tabindex="0" role="region" aria-label="{safe(label)}"'
 
 
 @attrs.frozen
 class Bullets(Block):
     """A list; `style` as in `Text`, or ``"warnings"``."""
 
+    tag: ClassVar[str] = "ul"
+
     items: Sequence[str]
     style: str = ""
 
     def lines(self, about: About) -> Iterator[str]:
-        yield f'<ul class="{escape(self.style)}">' if self.style else "<ul>"
+        yield f"<{self.tag}{_styled(self.style)}>"
         yield from (f"<li>{safe(item)}</li>" for item in self.items)
-        yield "</ul>"
+        yield f"</{self.tag}>"
 
 
 @attrs.frozen
-class Numbered(Block):
+class Numbered(Bullets):
     """A list with numbers."""
 
-    items: Sequence[str]
-
-    def lines(self, about: About) -> Iterator[str]:
-        yield "<ol>"
-        yield from (f"<li>{safe(item)}</li>" for item in self.items)
-        yield "</ol>"
+    tag: ClassVar[str] = "ol"
 
 
 @attrs.frozen
@@ -130,10 +136,7 @@ class Code(Block):
 
     def lines(self, about: About) -> Iterator[str]:
         lines = "\n".join(map(escape, self.text))
-        yield (
-            f'<pre tabindex="0" role="region" aria-label="{safe(self.name)}"><code>{lines}</code>'
-            "</pre>"
-        )
+        yield f"<pre {_scrolled(self.name)}><code>{lines}</code></pre>"
 
 
 @attrs.frozen(eq=False)
@@ -154,11 +157,8 @@ class Picture(Block):
         svg = with_own_identifiers(figure.svg, about.prefix)
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
         yield from Heading(figure.heading).lines(about)
-        yield (
-            '<figure><div class="scroll" tabindex="0" role="region" '
-            f'aria-label="{safe(figure.heading)}, picture">{svg}</div>'
-            f"<figcaption>{caption}</figcaption></figure>"
-        )
+        picture = f'<div class="scroll" {_scrolled(f"{figure.heading}, picture")}>{svg}</div>'
+        yield f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
 
 @attrs.frozen
@@ -175,22 +175,18 @@ class Table(Block):
 
     def lines(self, about: About) -> Iterator[str]:
         right = set(self.numbers)
-        name = safe(self.name)
-        yield f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
-        cells = "".join(
-            f'<th scope="col"{" class=n" if k in right else ""}>{safe(cell) or "&nbsp;"}</th>'
-            for k, cell in enumerate(self.header)
-        )
-        yield f'<table data-name="{name}"><thead><tr>{cells}</tr></thead><tbody>'
-        for row in self.rows:
-            yield (
-                "<tr>"
-                + "".join(
-                    f"<td class=n>{safe(cell)}</td>" if k in right else f"<td>{safe(cell)}</td>"
-                    for k, cell in enumerate(row)
-                )
-                + "</tr>"
+
+        def row(cells: Sequence[str], tag: str, more: str = "", blank: str = "") -> str:
+            marked = (
+                f"<{tag}{more}{' class=n' * (k in right)}>{safe(cell) or blank}</{tag}>"
+                for k, cell in enumerate(cells)
             )
+            return f"<tr>{''.join(marked)}</tr>"
+
+        head = row(self.header, "th", ' scope="col"', "&nbsp;")
+        yield f'<div class="scroll" {_scrolled(self.name)}>'
+        yield f'<table data-name="{safe(self.name)}"><thead>{head}</thead><tbody>'
+        yield from (row(cells, "td") for cells in self.rows)
         yield "</tbody></table></div>"
 
 
