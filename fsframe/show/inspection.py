@@ -299,13 +299,8 @@ class PartsForecast:
     def of(cls, data: Dataset) -> PartsForecast:
         """The forecast for a table in parts, binned by default."""
         facts, n, p = data.matrix.facts, data.n_samples, data.n_features
-        known = [facts.levels(column) for column in range(p)]
-        levels = np.array(
-            [
-                _BINS_OF_PARTS if values is None or values.size > 32 else values.size
-                for values in known
-            ]
-        )
+        known = facts.n_levels_of(np.arange(p))
+        levels = np.where((known < 0) | (known > 32), _BINS_OF_PARTS, known)
         rows = np.maximum(levels - 1, 0).astype(float)
         return cls(
             taking_in=(5e-9 if data.matrix.dtype == np.uint8 else 1.2e-8) * n * p,

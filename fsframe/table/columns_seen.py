@@ -123,6 +123,11 @@ def copy_transposed(source: Any, target: Any) -> None:
                 target[i, k] = source[k, i]
 
 
+def _blocks(columns: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """A kilobyte of bits a column is held for so many columns at a time."""
+    return [columns[at : at + 1024] for at in range(0, len(columns), 1024)]
+
+
 class ColumnsSeen:
     """Range, wholeness, missing values and levels of columns; blocks of rows in any order.
 
@@ -195,16 +200,21 @@ class ColumnsSeen:
 
     def n_levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.int64]:
         """Number of distinct values of some columns, −1 if not known."""
-        sizes = np.bitwise_count(self.level_bits[columns]).sum(axis=1, dtype=np.int64)
-        return np.where(self.whole[columns] & ~self.outside[columns], sizes, -1)
+        sizes = np.full(len(columns), -1, np.int64)
+        for some in _blocks(np.flatnonzero(self.whole[columns] & ~self.outside[columns])):
+            bits = np.bitwise_count(self.level_bits[columns[some]])
+            sizes[some] = bits.sum(axis=1, dtype=np.int64)
+        return sizes
 
     def levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
         """The distinct values of some columns of which all are known, ascending in each."""
-        owner, place = np.nonzero(self.level_bits[columns])
-        bits = self.level_bits[columns[owner], place][:, None]
-        at, bit = np.nonzero(np.unpackbits(bits, axis=1, bitorder="little"))
-        levels: NDArray[np.float64] = 8 * place[at] + bit + self.base[columns[owner[at]]]
-        return levels
+        found = [np.empty(0)]
+        for some in _blocks(columns):
+            owner, place = np.nonzero(self.level_bits[some])
+            bits = self.level_bits[some[owner], place][:, None]
+            at, bit = np.nonzero(np.unpackbits(bits, axis=1, bitorder="little"))
+            found.append(8 * place[at] + bit + self.base[some[owner[at]]])
+        return np.concatenate(found)
 
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.columns_seen import ColumnsSeen
 from fsframe_relief.engine.table_values import ByteTable, scaled, summarise
+
+if TYPE_CHECKING:
+    from fsframe.table.columns_seen import ColumnsSeen
 
 SLICE = 1 << 20
 """Values converted at a time: bounds temporaries to some 10 MB."""

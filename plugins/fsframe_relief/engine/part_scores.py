@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe.table.columns_seen import ColumnsSeen
 from fsframe_relief.engine.neighbours import Nearest, Target, class_factors
 from fsframe_relief.engine.table_values import scaled
+
+if TYPE_CHECKING:
+    from fsframe.table.columns_seen import ColumnsSeen
 
 SPARE = 8
 """Empty places after the k-th distance: they fix the order in which weights are summed."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_order, in_threads
-from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import RowSource
+
+if TYPE_CHECKING:
+    from fsframe.table.columns_seen import ColumnsSeen
 
 ROW_BLOCK = 64
 """Most target rows per unit of work."""
@@ -105,6 +107,9 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnsSeen:
     >>> summary.missing.tolist(), summary.whole.tolist()
     ([0, 1], [True, False])
     """
+    # Brings numba along, which help does not need.
+    from fsframe.table.columns_seen import ColumnsSeen
+
     if not isinstance(X, ByteTable):
         return ColumnsSeen.of(X, threads)
     n, p = X.shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -17,7 +17,6 @@ from fsframe.method.selector import Selector
 from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
-from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
 from fsframe_relief.engine.columns import Columns, prepare_columns
@@ -30,6 +29,9 @@ from fsframe_relief.engine.table_values import (
     row_blocks,
     summarise,
 )
+
+if TYPE_CHECKING:
+    from fsframe.table.columns_seen import ColumnsSeen
 
 
 def decay_parameter() -> Any:
