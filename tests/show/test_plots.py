@@ -203,6 +203,16 @@ def test_bars_of_the_sets_add_up_to_the_union(runs):
     assert sum(counts) == len(set().union(*(record.selected_names for record in records)))
 
 
+def test_classes_that_are_not_drawn_are_counted():
+    data = table(y=np.arange(60) % 10)
+    record = evaluation("mim:top=2 sklearn:estimator=sklearn.naive_bayes.GaussianNB", data)
+    figures = [draw(kind, [record]) for kind in ("roc", "calibration")]
+    figures.append(draw("classes", [run("mim:top=2", data)], data=data))
+    for figure in figures:
+        texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert "and 2 more, not drawn" in texts
+
+
 def test_the_roc_line_is_scikit_learns():
     from sklearn import metrics
 

@@ -163,6 +163,12 @@ def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **styl
         tick.set_parse_math(False)
 
 
+def say_left_out(panel: Any, lines: int) -> None:
+    """A line of the legend that says how many more there are than are drawn, if there are."""
+    if lines > 0:
+        panel.plot([], [], " ", label=f"and {lines} more, not drawn")
+
+
 def legend_above(panel: Any, columns: int = 1, **style: Any) -> None:
     """The legend above a panel, in so many columns."""
     panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, **style)

@@ -26,6 +26,7 @@ from fsframe.show.plots.canvas import (
     legend_above,
     legend_beside,
     look,
+    say_left_out,
     short,
     spread,
     square_of_shares,
@@ -153,6 +154,7 @@ def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
             style = {"color": COLOURS[number], "ls": DASHES[number], "lw": 1.6}
             # From the origin: an interpolated mean would begin above it.
             panel.plot([0, *grid], [0, *mean], **style, label=f"{label}: {area:.3f}")
+        say_left_out(panel, len(curves) - _CURVES)
         panel.legend(loc="lower right", title="area under the curve", fontsize="small")
         return panel.figure
 
@@ -231,6 +233,7 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
             probability, share = _reliability(given[:, code], truth == code)
             label = "bins" if classes == 2 else short(record.class_names[code])
             panel.plot(probability, share, **look(number), ms=5, label=label)
+        say_left_out(panel, classes - _CURVES)
         count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
         height = 0.12 * count / count.max()
         style = {"align": "edge", "color": GREY, "alpha": 0.5}

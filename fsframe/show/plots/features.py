@@ -21,6 +21,7 @@ from fsframe.show.plots.canvas import (
     lacks,
     legend_above,
     look,
+    say_left_out,
     short,
     spread,
 )
@@ -179,6 +180,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         for number, code in enumerate(classes):
             label = short(str(data.classes[code]))
             panel.plot([], [], MARKERS[number], color=COLOURS[number], ms=5, label=label)
+        say_left_out(panel, data.n_classes - _CLASSES)
         legend_above(panel, min(4, len(classes)))
         return panel.figure
 
