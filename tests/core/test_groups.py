@@ -116,7 +116,12 @@ def test_what_cannot_keep_groups_says_so_before_work(chain):
 
 @pytest.mark.parametrize(
     "chain",
-    ["mim:top=2 npfs:n=5,permutations=3,alpha=0.2", "mim:top=2 cpss:pairs=2", "ensemble:base=mim"],
+    [
+        "mim:top=2 npfs:n=5,permutations=3,alpha=0.2",
+        "mim:top=2 cpss:pairs=2",
+        "ensemble:base=mim",
+        "rfecv:folds=2",
+    ],
 )
 def test_a_class_within_one_group_is_refused(chain):
     data = people()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe.resampling.groups import deal_groups
+from fsframe.resampling.groups import deal_groups, require_two
 from fsframe.table.dataset import Dataset
 from fsframe.text import did_you_mean, some_of
 
@@ -323,13 +323,16 @@ def make_folds(
     Raises
     ------
     DataError
-        If there are fewer units than folds.
+        If there are fewer units than folds, or one of two classes lies within one group, so that
+        a fold would have to learn the other alone.
     """
     units = np.unique(unit).size
     if units < folds:
         raise DataError(
             f"{who}: {folds} folds need at least as many rows or groups; there are {units}"
         )
+    if data.groups is not None and data.n_classes == 2:
+        require_two(unit, y, who, data.classes)
     stratum = y if data.task == "classification" else np.zeros(len(y))
     place = deal_groups(stratum, unit, folds, generator)
     return [(np.flatnonzero(place != f), np.flatnonzero(place == f)) for f in range(folds)]
