@@ -221,6 +221,11 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
             for what, columns in guesses.prose_by_form().items()
         ),
         ("text: categories" + _examples(guesses, asked), asked, "--categorical"),
+        (
+            "numbers that name something: categories",
+            [k for k in guesses.named if k not in covered],
+            "--categorical",
+        ),
         ("no value at all", guesses.empty, "--drop"),
         ("one value only, no information", guesses.constant, ""),
     ):  # fmt: skip

@@ -92,8 +92,9 @@ class Guesses:
     An identifier column counts the rows, or differs in every row and is text or has an identifier's
     name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
     values, two rows per value on average, and the name of people (patient, subject, …), one label
-    per value, or text that occurs once at each of several times (year, visit, …). Free text has
-    nearly as many values as rows.
+    per value, or text that occurs once at each of several times (year, visit, …); or if it is
+    called an ``id`` and has √n values. Fewer numbers that are called so are categories. Free text
+    has nearly as many values as rows.
     """
 
     def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
@@ -139,6 +140,9 @@ class Guesses:
             k
             for k, c in rest.items()
             if c.kind == "whole number" and c.name.strip().lower() in _COUNTS and c.low >= 0
+        ]
+        self.named = [
+            k for k, c in rest.items() if c.kind == "whole number" and names_sources(c.name)
         ]
         self.constant = [k for k, c in rest.items() if c.constant]
         self.coded = [k for k, c in rest.items() if c.codes]
@@ -200,7 +204,9 @@ class Guesses:
             return False
         if column.kind not in ("text", "whole number"):
             return False
-        if names_people(column.name, column.different) or names_sources(column.name):
+        if names_people(column.name, column.different):
+            return True
+        if names_sources(column.name) and column.different**2 >= n:
             return True
         codes = self.found.codes(k)
         if column.kind == "text" and self._is_seen_again(codes):
@@ -389,7 +395,7 @@ class Guesses:
         out = [k for k in self.left_out if k not in known]
         if group is not None:
             out += [k for k in self.people[:1] if k not in self.beside]
-        nominal = [k for k in self.texts if k not in known]
+        nominal = [k for k in (*self.texts, *self.named) if k not in known]
         adjust, aside = list[int](), list[int]()
         if "adjust" not in options:
             adjust, aside = adjusted_for(self.found, self.covariates, known, grouped)

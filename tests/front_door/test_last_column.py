@@ -276,6 +276,11 @@ def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_featu
     options = inspect_table(here / "t.csv").options
     assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
     assert " of class 0, " in said
+    # Few numbers called so are categories.
+    few = frame.with_columns(region_id=polars.Series(draw.integers(1, 6, 90)))
+    few.select("region_id", *frame.columns).write_csv(here / "t.csv")
+    options = inspect_table(here / "t.csv").options
+    assert options["groups"] == "id" and options["categorical"] == ["region_id"]
     # Start and end on a chromosome are features, and so is the number of a batch.
     plain = frame.rename({"id": "batch_id", "tstart": "start", "tstop": "end", "event": "kind"})
     plain.write_csv(here / "t.csv")
