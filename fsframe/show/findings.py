@@ -50,7 +50,7 @@ def _finding(
     """A finding about columns; without the `words` after its option, these are the columns."""
     names = tuple(guesses.names[k] for k in columns)
     if option and not words:
-        keys = shortened([guesses.keys[k] for k in columns], guesses.names)
+        keys = shortened([guesses.keys[k] for k in columns], guesses.free_names)
         return Finding(names, what, option_for(option, *keys))
     return Finding(names, what, shlex.join([option, *words]) if option else "")
 
@@ -199,7 +199,7 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     for order in dict.fromkeys(scales.values()):
         columns = [k for k in scales if scales[k] == order]
         names = [guesses.names[k] for k in columns]
-        said = as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.names))
+        said = as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.free_names))
         yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", *said)
     for k in guesses.counts:
         what = "if each row stands for so many, say so; it is a feature otherwise"

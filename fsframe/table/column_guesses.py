@@ -103,6 +103,7 @@ class Guesses:
         self.names = tuple(column.name for column in contents.columns)
         self.keys = column_keys(contents)
         taken = self._taken = skip | {label}
+        self.free_names = [name for k, name in enumerate(self.names) if k not in taken]
         first_beside = len(contents.columns) - contents.beside
         free = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
         beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}

@@ -21,7 +21,7 @@ from fsframe.table.label_guess import (
     names_raise_doubts,
     why_no_label,
 )
-from fsframe.table.roles import AskedColumns, as_keys, only, shortened
+from fsframe.table.roles import ROLES, AskedColumns, as_keys, only, shortened
 
 _MANY = 20
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
@@ -76,7 +76,7 @@ def check_default_label(
                 rest = event if place == time else time
                 other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
         said = guesses.suggested(other, known=known, adjusting=False)
-        ways.append(in_short(added(said, given), guesses.names))
+        ways.append(in_short(added(said, given), guesses.names, given))
     of = contents.columns[guess.place].name
     apart = guess.place == last or guess.pair is not None
     raise UntidyTableError(
@@ -100,7 +100,7 @@ def untidy(
     if given.get("dates"):
         guesses.dates = []
     way = added(guesses.suggested(given, known=known, adjusting=False), given)
-    ways = (in_short(way, guesses.names),) if way else ()
+    ways = (in_short(way, guesses.names, given),) if way else ()
     return UntidyTableError(f"{problem}\nWhat would settle it:", ways)
 
 
@@ -191,24 +191,36 @@ def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object
     return new
 
 
-def in_short(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Arguments of `fsframe.read` with many columns as `shortened` gives them.
+def in_short(
+    options: Mapping[str, Any], names: Sequence[str], given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Arguments of `fsframe.read` with many columns as `shortened` gives them, beside others that
+    are `given`.
 
-    >>> names = [f"q{k}" for k in range(11)]
-    >>> in_short({"label": "q0", "ordinal": dict.fromkeys(names[1:], ("no", "yes"))}, names)
+    >>> names = [f"q{k}" for k in range(12)]
+    >>> orders = dict.fromkeys(names[2:], ("no", "yes"))
+    >>> in_short({"label": "q0", "ordinal": orders}, names, {"drop": ["q1"]})
     {'label': 'q0', 'ordinal': {'q*': ('no', 'yes')}}
     """
+    given = given or {}
     short = dict(options)
-    names = [name for name in names if name != options.get("label")]
-    for key in ("drop", "categorical"):
-        if isinstance(short.get(key), (list, tuple)):
-            short[key] = shortened(short[key], names)
+    by_role = {role: as_keys(options.get(role)) for role in ROLES}
+
+    def short_keys(role: str, keys: Sequence[str | int]) -> list[str | int]:
+        # A pattern leaves alone what is named besides.
+        besides = {key for other in by_role if other != role for key in by_role[other]}
+        besides |= {key for other in ROLES for key in as_keys(given.get(other))}
+        return shortened(keys, [name for name in names if name not in besides])
+
+    for role in ("drop", "categorical"):
+        if isinstance(short.get(role), (list, tuple)):
+            short[role] = short_keys(role, short[role])
     if "ordinal" in short:
         orders = as_ordinal(short["ordinal"])
         short["ordinal"] = {
             key: order
             for order in dict.fromkeys(orders.values())
-            for key in shortened([key for key in orders if orders[key] == order], names)
+            for key in short_keys("ordinal", [key for key in orders if orders[key] == order])
         }
     return short
 
