@@ -50,10 +50,6 @@ BEHIND = {
     "curved": "forests and Relief find more of it, in a thousand times the time",
     "rare": "npfs at a level of 1 in 100 keeps hardly a false one of all that are found, in 500 "
     "times the time; at 5 in 100 a fifth of tables has one",
-    "xor": "a table in ten has a false feature, as the promise allows; relieff npfs has none, but "
-    "finds less on three-way (0.83), and takes ten times as long",
-    "three-way": "relieff npfs with BH finds a little more, by 15 tables, but less on xor (0.93)",
-    "drift": "surf npfs finds a little more, by 20 tables, in ten times the time",
 }
 """Designs on which another chain of ours is better by more than a standard error, with why the rule
 stands; the page marks them."""
