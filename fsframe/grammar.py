@@ -50,13 +50,18 @@ def parse_stages(text: str) -> tuple[StageText, ...]:
     Raises
     ------
     RequestError
-        If the text is empty or does not follow the grammar; the message shows where.
+        If the text is empty or does not follow the grammar, with the place where; or if it is none.
 
     Examples
     --------
     >>> [s.name for s in parse_stages("im4e:top=200 npfs:base=(mim:top=5 jmi),n=50")]
     ['im4e', 'npfs']
     """
+    if not isinstance(text, str):
+        raise RequestError(
+            f"a chain is a text such as 'mim:top=10 npfs', not {type(text).__name__}; it comes "
+            "first, the data after it"
+        )
     body = text.strip()
     while _is_group(body, "("):
         # As after `base=`; a shell also passes on parentheses in options.

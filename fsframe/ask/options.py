@@ -303,12 +303,15 @@ def table_of(
             "give data.reshape(-1, 1)"
         )
     rows_by_name = isinstance(data, list) and all(isinstance(row, Mapping) for row in data)
-    named = fields or rows_by_name or isinstance(data, Mapping)
-    frame = "; columns by name become a data frame by pandas.DataFrame(data)" if named else ""
+    hint = ""
+    if isinstance(data, Mapping) and {"data", "target"} <= data.keys():
+        hint = "; of scikit-learn's Bunch give bunch.data with label=bunch.target"
+    elif fields or rows_by_name or isinstance(data, Mapping):
+        hint = "; columns by name become a data frame by pandas.DataFrame(data)"
     raise RequestError(
         "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "
-        f"fsframe.Dataset.from_arrays(X, y){frame}"
+        f"fsframe.Dataset.from_arrays(X, y){hint}"
     )
 
 
