@@ -17,6 +17,7 @@ from fsframe.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from fsframe.ask.functions import compare as compare
     from fsframe.ask.functions import evaluate as evaluate
+    from fsframe.ask.functions import inspect as inspect
     from fsframe.ask.functions import select as select
     from fsframe.ask.functions import stability as stability
     from fsframe.ask.functions import study as study
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from fsframe.table.read import read as read
 
 _NAMES = {
-    "ask.functions": "compare evaluate select stability study",
+    "ask.functions": "compare evaluate inspect select stability study",
     "chains.chain": "Chain",
     "method.classifier": "Classifier FittedClassifier FittedRegressor PredictionMeasure "
     "Predictions Regressor",

@@ -38,10 +38,12 @@ from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, pl
 from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
+from fsframe.show.inspection import Inspection, inspect_table
 from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposals_for
 from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
 from fsframe.table.frames import is_frame
+from fsframe.table.reader import in_parts
 
 _Path = str | os.PathLike[str] | None
 
@@ -107,6 +109,48 @@ def select(
     """
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
     return _asked(select, chain, data, label, groups, seed, out, options)
+
+
+def inspect(data: Any, **options: Any) -> Inspection:
+    """Look at a table before anything is computed, like ``fsframe inspect``.
+
+    Parameters
+    ----------
+    data : data frame of pandas, polars or pyarrow, or path
+    options
+        Arguments of `fsframe.read`, such as ``label="outcome"``; what they say is not guessed.
+
+    Returns
+    -------
+    Inspection
+        Printed, it describes the columns, asks about those that could lead astray, and ends with
+        the call to begin with. `options` holds the arguments of that call, `findings` the
+        questions, `proposals` chains for further questions.
+
+    Raises
+    ------
+    DataError
+        If it is not a table, or lacks a column that `options` name.
+    RequestError
+        If options are for files, and `data` is none; or if it is anything else.
+
+    Examples
+    --------
+    >>> import fsframe, polars
+    >>> x, y = [1.5, 4.0, 2.0, 3.0] * 5, ["a", "b"] * 10
+    >>> frame = polars.DataFrame({"id": range(20), "x": x, "y": y})
+    >>> found = fsframe.inspect(frame)
+    >>> found.options
+    {'drop': ['id'], 'label': 'y'}
+    >>> fsframe.select(found.chain, frame, **found.options).selected_names
+    ('x',)
+    """
+    if not is_frame(data) and (in_parts(data) or not isinstance(data, (str, os.PathLike))):
+        raise RequestError(
+            f"inspect takes a data frame or the path of a file, not {type(data).__name__}; "
+            "`fsframe inspect` looks at tables in parts"
+        )
+    return inspect_table(data, **options)
 
 
 def evaluate(

@@ -7,22 +7,25 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import attrs
 import numpy as np
 
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.errors import DataError, UntidyTableError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
-from fsframe.table.column_facts import ColumnFacts, Contents
+from fsframe.table.column_facts import DATA_FRAME, ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import as_words, in_short
+from fsframe.table.doubts import as_words, categories_of, in_order, in_short
+from fsframe.table.frames import is_frame
 from fsframe.table.label_guess import (
     LabelGuess,
     guess_label,
@@ -42,9 +45,9 @@ _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _FORM = {field.name for field in attrs.fields(Form)} - {"in_memory"}
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Inspection:
-    """Result of inspecting a table.
+    """Result of inspecting a table; as text, what ``fsframe inspect`` prints.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ class Inspection:
     chain : str
         Suggested chain.
     command : str
-        The command that runs it.
+        The command that runs it; of a data frame, the call.
     forecast : Cost, optional
         None if the table cannot be read.
     proposals : tuple of Proposal
@@ -89,13 +92,25 @@ class Inspection:
     forecast: Cost | None
     proposals: tuple[Proposal, ...]
 
+    @property
+    def of_frame(self) -> bool:
+        """Whether a data frame was inspected."""
+        return self.contents.form == DATA_FRAME
 
-def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
-    """Inspect a file column by column.
+    def __str__(self) -> str:
+        # Named rather than imported, since it imports this module.
+        display = import_module("fsframe.show.inspection_display")
+        return "\n".join(display.inspection_lines(self))
+
+    __repr__ = __str__
+
+
+def inspect_table(path: Any, **options: Any) -> Inspection:
+    """Inspect a file or a data frame column by column.
 
     Parameters
     ----------
-    path : path
+    path : path or data frame of pandas, polars or pyarrow
     options
         Arguments of `fsframe.read`; what they determine is not guessed.
 
@@ -111,8 +126,15 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     classified by `fsframe.table.column_guesses.Guesses`.
     """
     form = {key: value for key, value in options.items() if key in _FORM}
+    frame = path if is_frame(path) else None
+    if frame is not None and form:
+        raise RequestError(f"{', '.join(form)}: for files, not for {type(frame).__name__}")
     try:
-        file_contents = contents(path, label=options.get("label"), **form)
+        file_contents = (
+            contents(path, label=options.get("label"), **form)
+            if frame is None
+            else contents_of_frame(frame, "data")
+        )
     except UntidyTableError as error:
         if not any("transpose" in way for way in error.ways):
             raise
@@ -122,7 +144,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     names = tuple(column.name for column in file_contents.columns)
     commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
-    if commas and "decimal" not in options:
+    if commas and frame is None and "decimal" not in options:
         with contextlib.suppress(DataError):
             read_so = inspect_table(path, **options, decimal=",")
             finding = Finding(commas, "numbers with decimal commas", "--decimal ,")
@@ -137,7 +159,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         options |= {"categorical": declared} if declared else {}
     given = {role: options.get(role) for role in ("label", "drop", "groups", "event")}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
-    asked = check_columns(names, n, path, given)
+    asked = check_columns(names, n, file_contents.path, given)
     dropped = set(asked["drop"])
     # Declared columns are not questioned.
     categorical = {*asked["categorical"], *asked["ordinal"]}
@@ -167,6 +189,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
             )
             leaks.append(Finding((names[rest],), what, option))
     judged = Guesses(file_contents, label, skip)
+    if frame is not None:
+        judged.leave_kinds_of(categories_of(frame))
     if options.get("dates"):
         judged.dates = []
     suggested = judged.suggested(options, group, categorical)
@@ -190,8 +214,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         findings += [Finding((), text) for text in told]
         findings += findings_in(data)
     short = in_short(suggested, names)
+    command = partial(_command, path) if frame is None else _call
     proposals = [
-        attrs.evolve(each, command=_command(path, each.chain, short))
+        attrs.evolve(each, command=command(each.chain, short))
         for each in (proposals_for(data) if data is not None else ())
     ]
     chain = proposals[0].chain if proposals else ""
@@ -220,7 +245,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         data=data,
         refused=refused,
         chain=chain,
-        command=_command(path, chain or usual_chain(), short),
+        command=command(chain or usual_chain(), short),
         forecast=forecast,
         proposals=tuple(proposals),
     )
@@ -240,8 +265,14 @@ def _decimal_commas(column: ColumnFacts) -> bool:
     return any("," in cell for cell in cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
 
 
-def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any]) -> str:
-    return shlex.join(["fsframe", "chain", *chain.split(), "on", str(path), *as_words(options)])
+def _command(path: str | os.PathLike[str], chain: str, given: Mapping[str, Any]) -> str:
+    return shlex.join(["fsframe", "chain", *chain.split(), "on", str(path), *as_words(given)])
+
+
+def _call(chain: str, given: Mapping[str, Any]) -> str:
+    """What a program calls to run a chain on a data frame."""
+    said = (f"{key}={given[key]!r}" for key in in_order(given))
+    return f"fsframe.select({', '.join([repr(chain), 'data', *said])})"
 
 
 def _label(

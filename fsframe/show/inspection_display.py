@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from fsframe.method.run import size_text
 from fsframe.show.inspection import Inspection, PartsInspection
 from fsframe.table.column_facts import ColumnFacts
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import as_arguments
 from fsframe.table.side_columns import times_and_events
 from fsframe.text import counted, facts, printable, shown_width, some_of, table_lines
 
@@ -32,7 +34,8 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
     yield ""
     yield from _wrapped(f"label: {_label(inspection)}", indent="  ")
     for doubt in inspection.doubts:
-        yield from _wrapped(f"doubt: {doubt} (--label)", indent="  ")
+        option = "label=" if inspection.of_frame else "--label"
+        yield from _wrapped(f"doubt: {doubt} ({option})", indent="  ")
     features = [c for k, c in enumerate(contents.columns) if k not in inspection.roles]
     yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
     yield ""
@@ -43,17 +46,22 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
         for finding in inspection.findings:
             shown = some_of([printable(name, _NAME) for name in finding.columns])
             head = f"{shown}: " if shown else ""
-            yield from _wrapped(f"* {head}{finding.what}", indent="  ")
-            if finding.option:
-                yield f"    {_cut(finding.option, _WIDTH - 4)}"
+            what = _for_programs(finding.what) if inspection.of_frame else finding.what
+            yield from _wrapped(f"* {head}{what}", indent="  ")
+            option = finding.option
+            if inspection.of_frame:
+                option = as_arguments(shlex.split(option))
+            if option:
+                yield f"    {_cut(option, _WIDTH - 4)}"
     yield ""
     if inspection.refused:
         yield from _wrapped(
             f"A chain would refuse this table as it is: {inspection.refused}", indent="  "
         )
         return
-    yield "Suggested command:"
-    yield from _continued(printable(inspection.command))
+    yield f"Suggested {'call' if inspection.of_frame else 'command'}:"
+    mark = "" if inspection.of_frame else " \\"
+    yield from _continued(printable(inspection.command), mark)
     if inspection.forecast is not None:
         seconds = duration(inspection.forecast.seconds)
         yield from _wrapped(
@@ -64,7 +72,7 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
     for place, proposal in enumerate(inspection.proposals):
         if place:
             yield "For another question:"
-            yield from _continued(printable(proposal.command))
+            yield from _continued(printable(proposal.command), mark)
         if proposal.question:
             answer = f"answers: {proposal.question}; {proposal.promise}"
             yield from _wrapped(answer, indent="  ", first="  ")
@@ -135,7 +143,8 @@ def _column_lines(inspection: Inspection) -> Iterator[str]:
     lines = list(table_lines(header, rows, right={0, 3, 4}))
     yield from (_cut(line, _WIDTH) for line in lines)
     if len(columns) > _SHOWN:
-        yield f"… and {len(columns) - _SHOWN} more (--json has all)"
+        where = "contents.columns has all" if inspection.of_frame else "--json has all"
+        yield f"… and {len(columns) - _SHOWN} more ({where})"
 
 
 def _listed(examples: Sequence[str]) -> str:
@@ -170,15 +179,28 @@ def _wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
     )
 
 
-def _continued(command: str) -> Iterator[str]:
-    """A command to copy, wrapped between words."""
+def _for_programs(text: str) -> str:
+    """A sentence in which options are arguments of functions.
+
+    >>> _for_programs("a feature here (--adjust age adjusts for it instead)")
+    "a feature here (adjust=['age'] adjusts for it instead)"
+    >>> _for_programs("as days (--dates days) or as the order of rows (--time)")
+    "as days (dates='days') or as the order of rows (time=)"
+    """
+    text = re.sub(r"--adjust ('[^']*'|\S+)", lambda m: f"adjust={shlex.split(m[1])}", text)
+    text = re.sub(r"--dates days", "dates='days'", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda m: f"{m[1].replace('-', '_')}=", text)
+
+
+def _continued(command: str, mark: str = " \\") -> Iterator[str]:
+    """A command to copy, wrapped between words; all lines but the last end with `mark`."""
     lines = [""]
     for word in re.findall(r"(?:--\S+ )?(?:[^\s']|'[^']*')+", command):
         if lines[-1] and len(lines[-1]) + len(word) + 5 > _WIDTH:
             lines.append("")
         lines[-1] += f" {word}" if lines[-1] else word
     for k, line in enumerate(lines):
-        yield ("    " if k else "  ") + line + (" \\" if k < len(lines) - 1 else "")
+        yield ("    " if k else "  ") + line + (mark if k < len(lines) - 1 else "")
 
 
 def duration(seconds: float) -> str:

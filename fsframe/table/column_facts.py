@@ -272,6 +272,10 @@ class Contents:
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
 
 
+DATA_FRAME = "data frame"
+"""The form of such contents."""
+
+
 def contents_of_frame(frame: Any, name: str) -> Contents:
     """The columns of a data frame, which messages call by `name`."""
     columns = columns_of(frame)
@@ -287,7 +291,7 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
 
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))
-    contents = gathered(Path(name), "data frame", names, len(frame), column, blocks)
+    contents = gathered(Path(name), DATA_FRAME, names, len(frame), column, blocks)
     return attrs.evolve(contents, takes_codes=False)
 
 

@@ -325,6 +325,11 @@ class Guesses:
                     return found
         return ()
 
+    def leave_kinds_of(self, columns: Collection[int]) -> None:
+        """Ask of no kind of these columns, whose type says it."""
+        self.texts = [k for k in self.texts if k not in columns]
+        self.scales = {k: order for k, order in self.scales.items() if k not in columns}
+
     @property
     def left_out(self) -> list[int]:
         """Columns that cannot be features; never one that is likely to be a label, unless it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fsframe.table.label_guess import (
 from fsframe.table.roles import ROLES, AskedColumns, as_keys, only, shortened
 
 _MANY = 20
+_OF_FRAMES = ("task", "dates", "missing_label")
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
@@ -123,7 +125,7 @@ def check_frame_label(
     if plain and not wordy and not named:
         return []
     seen = contents_of_frame(frame, name)
-    known = _categories(frame)
+    known = categories_of(frame)
     return check_default_label(seen, _said(given), last, _taken(asked), task, known)
 
 
@@ -156,11 +158,12 @@ def untidy_frame(
     if label is None:
         return error
     seen = contents_of_frame(frame, name)
-    known = _categories(frame)
+    known = categories_of(frame)
     return untidy(error.problem, seen, _said(given), label, _taken(asked), known)
 
 
-def _categories(frame: Any) -> list[int]:
+def categories_of(frame: Any) -> list[int]:
+    """The columns of a data frame that are of a categorical type."""
     return [k for k, (_, series) in enumerate(columns_of(frame)) if is_category(series)]
 
 
@@ -230,6 +233,32 @@ def spelled_key(key: str | int) -> str:
     return key if isinstance(key, str) else str(key + 1)
 
 
+def in_order(options: Iterable[str]) -> list[str]:
+    """Arguments of `fsframe.read` in the order in which they are shown: the label first."""
+    return sorted(options, key=lambda key: (_FIRST.get(key, 9), key))
+
+
+def as_arguments(words: Sequence[str]) -> str:
+    """Words of a command as keyword arguments of a function; those about files are left out.
+
+    >>> as_arguments(["--drop", "id,day", "--ordinal", "size=S<M", "--missing-label", "drop"])
+    "drop=['id', 'day'], ordinal={'size': ['S', 'M']}, missing_label='drop'"
+    """
+    arguments = []
+    for option, text in pairwise(words):
+        name = option.removeprefix("--").replace("-", "_")
+        if not option.startswith("--") or (name not in ROLES and name not in _OF_FRAMES):
+            continue
+        value: Any = text
+        if name == "ordinal":
+            parts = (part.partition("=") for part in text.split(","))
+            value = {column: order.split("<") for column, _, order in parts}
+        elif name in ROLES and ROLES[name].given == "columns":
+            value = text.split(",")
+        arguments.append(f"{name}={value!r}")
+    return ", ".join(arguments)
+
+
 def as_words(options: Mapping[str, Any]) -> list[str]:
     """Arguments of `fsframe.read` as words of a command.
 
@@ -237,7 +266,7 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
     ['--label', '4', '--drop', 'id,date of birth']
     """
     words: list[str] = []
-    for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key)):
+    for key in in_order(options):
         value = options[key]
         if key == "transpose":
             words += ["--transpose"] if value else []

@@ -547,3 +547,35 @@ def test_times_beside_events_of_any_kind_are_no_feature(
     assert "one value only" not in ran.err and event not in ran.json["selected"]
     if "OS" in event:
         assert "PFI, PFI.time: tells an outcome" in told(done)
+
+
+def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
+    draw = np.random.default_rng(1)
+    frame = measurements(age=draw.integers(20, 80, ROWS).tolist()).with_columns(
+        id=polars.Series([k // 3 for k in range(ROWS)]),
+        kind=polars.Series([*"uuvvw"] * (ROWS // 5), dtype=polars.Categorical),
+        town=polars.Series([*"xyz"] * (ROWS // 3)),
+        same=polars.Series([*"uv"] * (ROWS // 2), dtype=polars.Categorical),
+        **{f"q{k}": polars.Series(draw.choice(["no", "maybe", "yes"], ROWS)) for k in range(10)},
+    )
+    frame.write_csv(here / "t.csv")
+    of_file, of_frame = (
+        fsframe.inspect(here / "t.csv", label="grp"),
+        fsframe.inspect(frame, label="grp"),
+    )
+    # The frame says itself which column is categorical; a copy of the label is left out of both.
+    assert of_file.options["categorical"] == ["kind", *of_frame.options["categorical"]]
+    assert of_file.options["drop"] == of_frame.options["drop"] == ["same"]
+    assert of_file.options["groups"] == of_frame.options["groups"] == "id"
+    assert of_file.chain == of_frame.chain
+    said = str(of_frame)
+    assert "\n    categorical=['town', 'q*']\n" in said and "Suggested call:" in said
+    assert "--" not in said and said == repr(of_frame)
+    kept = eval(of_frame.command, {"fsframe": fsframe, "data": frame}).selected_names
+    assert kept == fsframe.select(of_file.chain, here / "t.csv", **of_file.options).selected_names
+    # The paths, and with them the breaks of lines, differ.
+    printed = call("inspect t.csv --label grp").out
+    assert str(of_file).split("\n\n", 1)[1].split("Suggested")[0] in printed
+    for wrong in ({"data": [[1.0]]}, {"data": frame, "na": "-9"}):
+        with pytest.raises(fsframe.RequestError, match=r"not for DataFrame|not list"):
+            fsframe.inspect(**wrong)
