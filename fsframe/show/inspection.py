@@ -208,6 +208,13 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         data = None if refused else read(path, **suggested)
     except DataError as error:
         refused = str(error)
+    offered = [] if data is None else proposals_for(data)
+    if data is not None and not offered and data.categorical.any() and not suggested.get("encode"):
+        encoded = data.encoded("onehot")
+        if offered := proposals_for(encoded):
+            data, suggested["encode"] = encoded, "onehot"
+            what = "what is proposed takes numbers only: categories become columns of 0 and 1"
+            findings.append(Finding((), what, "--encode onehot"))
     if data is not None:
         spelled = (text for text in data.warnings if "was read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
@@ -215,10 +222,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         findings += findings_in(data)
     short = in_short(suggested, names)
     command = partial(_command, path) if frame is None else _call
-    proposals = [
-        attrs.evolve(each, command=command(each.chain, short))
-        for each in (proposals_for(data) if data is not None else ())
-    ]
+    proposals = [attrs.evolve(each, command=command(each.chain, short)) for each in offered]
     chain = proposals[0].chain if proposals else ""
     forecast = proposals[0].cost if proposals else None
     if forecast is not None and data is not None:

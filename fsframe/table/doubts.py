@@ -25,7 +25,7 @@ from fsframe.table.label_guess import (
 from fsframe.table.roles import ROLES, AskedColumns, as_keys, only, shortened
 
 _MANY = 20
-_OF_FRAMES = ("task", "dates", "missing_label")
+_OF_FRAMES = ("task", "dates", "encode", "missing_label")
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 

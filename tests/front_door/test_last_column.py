@@ -135,6 +135,17 @@ def test_events_in_other_codes_are_events(
     assert frame.y.tobytes() == plain.y.tobytes()
 
 
+def test_categories_beside_times_until_an_event_are_encoded(call: Call, here: Path) -> None:
+    arms = polars.Series("arm", [*"pqr"] * (ROWS // 3))
+    table = survival((0, 1), last=True)
+    table.with_columns(arms).select("arm", *table.columns).write_csv(here / "t.csv")
+    done = call("inspect t.csv")
+    assert "    --encode onehot" in done.out.splitlines()
+    way = done.out.partition("Suggested command:")[2].partition("forecast")[0]
+    ran = call(*shlex.split(way.replace("\\\n", ""))[1:], "--json", "--no-out")
+    assert ran.code == 0 and ran.json["chain"].startswith("cox-score"), ran.err
+
+
 def test_events_may_stand_in_a_table_about_the_samples(call: Call, here: Path) -> None:
     table = survival(("alive", "dead"), last=True)
     names = [f"S{k}" for k in range(len(table))]
