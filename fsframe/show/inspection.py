@@ -14,8 +14,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
@@ -35,13 +36,14 @@ from fsframe.table.label_guess import (
 )
 from fsframe.table.read import read
 from fsframe.table.reader import Form
-from fsframe.table.roles import as_keys, only, spelled_out
+from fsframe.table.roles import ROLES, as_keys, only, spelled_out
 from fsframe.table.source import contents
 
 _START = 1.5
 """Seconds of processor time that a command takes before it computes."""
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
+_EXAMINED = {"label", "drop", "groups", "event", "categorical", "ordinal", "keep"}
 _FORM = {field.name for field in attrs.fields(Form)} - {"in_memory"}
 
 
@@ -157,7 +159,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     if not isinstance(declared, bool):
         declared = as_keys(declared)
         options |= {"categorical": declared} if declared else {}
-    given = {role: options.get(role) for role in ("label", "drop", "groups", "event")}
+    given = {role: options.get(role) for role in ROLES if role != "keep"}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
     asked = check_columns(names, n, file_contents.path, given)
     dropped = set(asked["drop"])
@@ -168,7 +170,13 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     if file_contents.row_names:
         dropped.add(0)
     group, event = only(asked, "groups"), only(asked, "event")
-    skip = {column for column in range(n) if column in dropped or column in (group, event)}
+    # Of a time, weights and covariates that the user names nothing is asked.
+    others = {
+        column: "adjusted" if role == "adjust" else role
+        for role in ROLES.keys() - _EXAMINED
+        for column in asked[role]
+    }
+    skip = {*dropped, *others, *(column for column in (group, event) if column is not None)}
     guess = _label(file_contents, names, options.get("label"), skip)
     label, doubts, pair = guess.place, guess.doubts, guess.pair
     leaks = []
@@ -215,6 +223,11 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
             data, suggested["encode"] = encoded, "onehot"
             what = "what is proposed takes numbers only: categories become columns of 0 and 1"
             findings.append(Finding((), what, "--encode onehot"))
+    if data is not None and not offered:
+        try:
+            Chain.parse(usual_chain()).check_request(data)
+        except FsframeError as error:
+            refused = str(error)
     if data is not None:
         spelled = (text for text in data.warnings if "was read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
@@ -235,7 +248,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     )
     if "groups" in suggested:
         roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
-    roles[label] = "label"
+    roles |= others | {label: "label"}
     if event is not None:
         roles[event] = "event"
     return Inspection(

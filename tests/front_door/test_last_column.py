@@ -590,3 +590,19 @@ def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
     for wrong in ({"data": [[1.0]]}, {"data": frame, "na": "-9"}):
         with pytest.raises(fsframe.RequestError, match=r"not for DataFrame|not list"):
             fsframe.inspect(**wrong)
+
+
+def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(here: Path) -> None:
+    draw = np.random.default_rng(5)
+    frame = measurements(
+        when=list(range(ROWS)),
+        person=[k // 3 for k in range(ROWS)],
+        w=[1 + k % 3 for k in range(ROWS)],
+    ).with_columns(y=polars.Series(draw.normal(size=ROWS).round(3)))
+    found = fsframe.inspect(frame, label="grp", time="when", weight="w", groups="person")
+    assert found.options["time"] == "when" and "drop" not in found.options
+    assert {"time", "weight", "groups", "label"} <= {*found.roles.values()}
+    # A number that varies within groups, with weights: nothing is proposed, and it is said why.
+    found = fsframe.inspect(frame, label="y", groups="person", weight="w", drop=["when", "grp"])
+    assert not found.proposals and "Suggested" not in str(found)
+    assert "the label varies within 'person'" in " ".join(str(found).split())
