@@ -208,10 +208,13 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         del suggested["label"]
     data, refused = None, ""
     if guess.of_samples:
-        refused = (
-            f"samples seem to be in columns and {names[0]!r} to name the features: say so "
-            "(--transpose), with a table about the samples that holds the label (--samples FILE)"
+        way = (
+            "say so (--transpose), with a table about the samples that holds the label "
+            "(--samples FILE)"
+            if frame is None
+            else "transpose the frame, and add the label of each sample as a column"
         )
+        refused = f"samples seem to be in columns and {names[0]!r} to name the features: {way}"
     try:
         data = None if refused else read(path, **suggested)
     except DataError as error:

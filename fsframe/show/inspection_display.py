@@ -35,7 +35,8 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
     yield from _wrapped(f"label: {_label(inspection)}", indent="  ")
     for doubt in inspection.doubts:
         option = "label=" if inspection.of_frame else "--label"
-        yield from _wrapped(f"doubt: {doubt} ({option})", indent="  ")
+        said = _for_programs(doubt) if inspection.of_frame else doubt
+        yield from _wrapped(f"doubt: {said} ({option})", indent="  ")
     features = [c for k, c in enumerate(contents.columns) if k not in inspection.roles]
     yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
     yield ""
@@ -188,7 +189,8 @@ def _for_programs(text: str) -> str:
     "as days (dates='days') or as the order of rows (time=)"
     """
     text = re.sub(r"--adjust ('[^']*'|\S+)", lambda m: f"adjust={shlex.split(m[1])}", text)
-    text = re.sub(r"--dates days", "dates='days'", text)
+    text = text.replace("--dates days", "dates='days'")
+    text = text.replace("say so (--transpose)", "transpose the frame")
     return re.sub(r"--([a-z][a-z-]*)", lambda m: f"{m[1].replace('-', '_')}=", text)
 
 

@@ -23,7 +23,8 @@ _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°/^.*%·-]{{0,11}})?"
 )
 _MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
-_SCALED = re.compile(r"(.*[0-9].*?)\s*([kKM])")
+# Not of `5 mM` and `300 K`, which are units.
+_SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")

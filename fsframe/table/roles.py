@@ -215,15 +215,15 @@ def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[s
     >>> spelled_out({"label": "q", "categorical": ["q*", "b"]}, ["id", "q", "q1", "q2", "b"])
     {'label': 'q', 'categorical': ['q1', 'q2', 'b']}
     """
-    known = set(names or ())
-    patterned = {
+    lists = {
         role.name: roles[role.name]
         for role in ROLES.values()
         if role.given == "columns" and not role.side
-        and any(_is_pattern(key, known) for key in as_keys(roles.get(role.name)))
+        and any(isinstance(key, str) and "*" in key for key in as_keys(roles.get(role.name)))
     }  # fmt: skip
-    if not names or not patterned:
+    if not names or not lists:
         return dict(roles)
+    known = set(names)
     named = {
         names[key] if isinstance(key, int) and -len(names) <= key < len(names) else key
         for role in ROLES
@@ -244,7 +244,7 @@ def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[s
             role: {name: given[key] for key in given for name in columns(key)}
             if isinstance(given, Mapping)
             else list(dict.fromkeys(name for key in as_keys(given) for name in columns(key)))
-            for role, given in patterned.items()
+            for role, given in lists.items()
         },
     }
 

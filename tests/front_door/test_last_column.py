@@ -606,3 +606,12 @@ def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(
     found = fsframe.inspect(frame, label="y", groups="person", weight="w", drop=["when", "grp"])
     assert not found.proposals and "Suggested" not in str(found)
     assert "the label varies within 'person'" in " ".join(str(found).split())
+
+
+def test_a_frame_of_samples_in_columns_is_to_be_transposed() -> None:
+    samples = {f"case_{k}": [0.5 * j + k / 7 for j in range(20)] for k in range(12)}
+    for first in ("Gene names", "name"):
+        said = str(
+            fsframe.inspect(polars.DataFrame({first: [f"G{j}" for j in range(20)], **samples}))
+        )
+        assert "transpose the frame" in " ".join(said.split()) and "--" not in said

@@ -107,6 +107,17 @@ def test_k_and_m_behind_numbers_are_thousands_and_millions(put):
     assert data.X[:, 0].tolist() == [565e3, 1.5e6, 0, 1234, 2e3, 3e6]
     assert data.X[:, 1].tolist() == [20e3, 21e3, 22e3, 23e3, 24e3, 25e3]
     assert any("'worth' was read as numbers without the unit '€' and" in w for w in data.warnings)
+    # Units behind blanks or other letters stay units, in some cells alone too.
+    for unit in ("mM", "nM", "µM", "K", "M"):
+        rows = [f"{k} {unit}" if k % 2 else str(k) for k in range(8)]
+        data = read(
+            put(
+                "\n".join(
+                    ["a,b,class", *(f"{c},{k},{'xy'[k % 2]}" for k, c in enumerate(rows)), ""]
+                )
+            )
+        )
+        assert data.X[:, 0].tolist() == [*range(8)], unit
     # Kelvins, and stages of few values, are no thousands.
     for cells in (["300K", "310K"] * 3, ["3b", "2a"] * 3, ["5M", "6M", "7M", "8M", "9M", "4M"]):
         rows = [f"{cell},{k},{'xy'[k % 2]}" for k, cell in enumerate(cells)]
