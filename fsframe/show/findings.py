@@ -12,11 +12,12 @@ import numpy as np
 
 from fsframe.table.column_facts import Contents
 from fsframe.table.column_guesses import Guesses
-from fsframe.table.column_kinds import alike_spellings
+from fsframe.table.column_kinds import alike_spellings, level_text
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_words, in_short, spelled_key
-from fsframe.table.label_guess import Covariate
+from fsframe.table.label_guess import Covariate, names_duration
 from fsframe.table.roles import shortened
+from fsframe.table.side_columns import event_levels
 from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
@@ -235,7 +236,8 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
 
 def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     """Equal columns and rows, and what was noticed in reading."""
-    equal = [(names[a], names[b]) for a, b in found.repeated_columns]
+    row_names = 0 if found.row_names else -1
+    equal = [(names[a], names[b]) for a, b in found.repeated_columns if b != row_names]
     if equal:
         shown = some_of([f"{a} = {b}" for a, b in equal])
         yield Finding((), f"columns that are equal: {shown}")
@@ -278,6 +280,7 @@ def _telling(data: Dataset) -> Iterator[Finding]:
     yield from _tells_too_much(
         data, [(k, "separates the classes without an error") for k in separate]
     )
+    yield from _times_in_two(data, gaps)
     for k, shares in gaps[:_MOST_TELLING]:
         most, least = (str(data.classes[int(c)]) for c in (shares.argmax(), shares.argmin()))
         what = (
@@ -285,6 +288,23 @@ def _telling(data: Dataset) -> Iterator[Finding]:
             f"it was measured tells {data.label_name}; a method with missing=level would use that"
         )
         yield Finding((data.feature_names[k],), what)
+
+
+def _times_in_two(data: Dataset, gaps: Sequence[tuple[int, Any]]) -> Iterator[Finding]:
+    """Two columns of times of which those with an event have one, and all others the other."""
+    if event_levels(map(str, data.classes)) is None:
+        return
+    halves: list[list[str]] = [[], []]
+    for k, absent in gaps:
+        if sorted(absent) == [0, 1] and names_duration(data.feature_names[k]):
+            halves[int(absent.argmin())].append(data.feature_names[k])
+    if halves[0] and halves[1]:
+        label = data.label_name
+        what = (
+            f"times until {label}, and of the others until they were last seen? Write both into "
+            f"one column, which --label names, with {option_for('--event', label)}"
+        )
+        yield Finding((halves[0][0], halves[1][0]), what)
 
 
 def _tells_too_much(data: Dataset, columns: list[tuple[int, str]]) -> Iterator[Finding]:
@@ -397,7 +417,8 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     if column.different > _CLASSES:
         return
     codes, levels = guesses.found.classes(guesses.label)
-    sizes = {name: int((codes == k).sum()) for k, name in enumerate(levels)}
+    unknown = {*guesses.no_classes, *(level_text(code) for code, _ in guesses.label_codes)}
+    sizes = {name: int((codes == k).sum()) for k, name in enumerate(levels) if name not in unknown}
     rare = {
         name: size for name, size in sizes.items() if size < min(_RARE, guesses.found.n_rows / 5)
     }

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import column_block, unlabelled_left_out
 from fsframe.table.cells import Missing
+from fsframe.table.column_kinds import number_note
 from fsframe.table.columns import (
     FeatureReview,
     check_classes,
@@ -276,13 +277,14 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
         check_names(names, columns, path)
     check_names([label_name], [0], path)
     (group_name, groups), (weight_name, weights) = of_role("groups"), of_role("weight")
-    labels, kind = label_values(
+    labels, kind, spelling = label_values(
         _texts(raw),
         lambda row: f"{path}, label {label_name!r}, row {row + 1}",
         task,
         can_be_left_out=not own_label and isinstance(table.X, np.ndarray),
     )
-    warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
+    warnings = [number_note(label_name, spelling)] if spelling else []
+    warnings += check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
     kept = tuple(names[column] for column in columns)
     X: Any = table.X
     if isinstance(X, np.ndarray):

@@ -27,7 +27,7 @@ _FEW, _WORDS = 10, 4
 # Bytes of columns that are kept for questions about their levels; a level counts as so many.
 _ROOM, _LEVEL = 1 << 26, 64
 # Common codes for missing values: nines, minima of integer types, powers of ten.
-USUAL_CODES = np.array(
+_USUAL_CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
     + [-9, -32768, -2147483648]
 )
@@ -115,7 +115,7 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
     missing = np.isnan(ordered).sum(axis=1)
     changes = ((ordered[:, 1:] != ordered[:, :-1]) & ~np.isnan(ordered[:, 1:])).sum(axis=1)
     whole = ((ordered == np.floor(ordered)) | ~known).all(axis=1)
-    rows = np.arange(len(X), dtype=np.float64)
+    counting = {*counting_columns(X)}
     for k, name in enumerate(names):
         gaps = int(missing[k])
         if gaps == len(X):
@@ -123,7 +123,6 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
             continue
         different = int(changes[k]) + 1
         kind = "whole number" if whole[k] else "number"
-        first = X[0, k]
         yield ColumnFacts(
             name=name,
             kind="two values" if different == 2 else kind,
@@ -131,9 +130,7 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
             missing=gaps,
             low=float(ordered[k, 0]),
             high=float(ordered[k, len(X) - gaps - 1]),
-            counts_rows=bool(
-                len(X) > 2 and first in (0.0, 1.0) and np.array_equal(X[:, k], first + rows)
-            ),
+            counts_rows=k in counting,
             codes=tuple(likely_codes(X[:, k])),
         )
 
@@ -158,25 +155,51 @@ def _text_facts(cells: Sequence[str | None], name: str, decimal: str = ".") -> C
     )
 
 
+def counting_columns(X: NDArray[Any]) -> list[int]:
+    """The columns that are 0, 1, 2, … or 1, 2, 3, … down the table.
+
+    >>> counting_columns(np.array([[1, 7, 0], [2, 8, 2], [3, 9, 1]]))
+    [0]
+    """
+    rows = np.arange(len(X), dtype=np.float64)
+    first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
+    starts = np.isin(first, (0.0, 1.0)) & (last == first + rows[-1]) & (len(X) > 2)
+    return [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)]
+
+
+def may_be_code(values: Any) -> Any:
+    """Whether extreme values are usual codes for a missing one, or negative whole numbers.
+
+    >>> may_be_code(np.array([-999.0, -200.0, -0.5, 7.0, np.nan])).tolist()
+    [True, True, False, False, False]
+    """
+    return np.isin(values, _USUAL_CODES) | ((values <= -9) & (values == np.floor(values)))
+
+
 def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The lowest and the highest value with how often they occur, if they look like codes for a
     missing one.
 
     A code is an outlier: it is further from the other values than these are from each other, or it
-    is the only negative one. The others must be at least three different ones.
+    is the only negative one. The others must be at least three different ones, and ten beside a
+    negative number that is no usual code.
     """
     codes = []
     for code in (np.nanmin(values), np.nanmax(values)):
         times = int(np.count_nonzero(values == code))
-        if code not in USUAL_CODES or times < 2:
+        if times < 2 or not may_be_code(code):
             continue
         rest = values[(values != code) & ~np.isnan(values)]
         if not len(rest):
             continue
         low, high = float(rest.min()), float(rest.max())
         gap = low - code if code < low else code - high
-        apart = gap > high - low or (code <= -9 and low >= 0)
-        if apart and len(np.unique(rest)) >= 3:
+        different = len(np.unique(rest))
+        if code in _USUAL_CODES:
+            apart = different >= 3 and (gap > high - low or (code <= -9 and low >= 0))
+        else:
+            apart = different >= _FEW and times > 2 and low >= 0 and 10 * gap > high - low
+        if apart:
             codes.append((float(code), times))
     return codes
 

@@ -30,6 +30,7 @@ from fsframe.table.label_guess import (
     looks_like_identifier,
     name_words,
     names_people,
+    names_samples,
     names_sources,
     names_times,
     says_unknown,
@@ -201,12 +202,12 @@ class Guesses:
 
     def _repeats(self, k: int, column: ColumnFacts) -> bool:
         n = self.found.n_rows
-        if not FEWEST_NAMES <= column.different <= n // 2 or column.missing:
+        if column.kind not in ("text", "whole number") or column.missing:
             return False
-        if column.kind not in ("text", "whole number"):
-            return False
-        if names_people(column.name, column.different):
+        if column.different <= n // 2 and names_people(column.name, column.different):
             return True
+        if not FEWEST_NAMES <= column.different <= n // 2:
+            return False
         if names_sources(column.name) and column.different**2 >= n:
             return True
         codes = self.found.codes(k)
@@ -322,7 +323,10 @@ class Guesses:
             if math.prod(columns[k].different for k in found) == n:
                 codes = np.stack([self.found.codes(k) for k in found])
                 if len(np.unique(codes, axis=1).T) == n:
-                    return found
+                    first, second, *times = found
+                    turned = names_samples(self.names[second])
+                    turned = turned and not names_samples(self.names[first])
+                    return (second, first, *times) if turned else found
         return ()
 
     def leave_kinds_of(self, columns: Collection[int]) -> None:
@@ -440,11 +444,11 @@ class Guesses:
 
     @property
     def _is_quantity(self) -> bool:
-        """Whether the label holds so many whole numbers that they are no classes: more than twenty,
-        one of them in a single row, or each in fewer than ten on average."""
+        """Whether the label holds so many whole numbers that they are no classes: more than ten,
+        one of them in a single row, or more than twenty, each in fewer than ten on average."""
         column = self.found.columns[self.label]
-        if column.kind != "whole number" or column.different <= _MANY:
+        if column.kind != "whole number" or column.different <= _CLASSES:
             return False
         codes = self.found.codes(self.label)
         alone = bool((np.bincount(codes[codes >= 0]) == 1).any())
-        return alone or self.found.n_rows < 10 * column.different
+        return alone or (column.different > _MANY and self.found.n_rows < 10 * column.different)

@@ -20,14 +20,15 @@ _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _MONEY = "$€£¥"
 _GROUPED = r"[+-]?[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?"
 _WITH_UNIT = re.compile(
-    rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°/^.*%·-]{{0,11}})?"
+    rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°²³/^.*%·-]{{0,11}})?"
 )
-_MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
+_MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
 # Not of `5 mM` and `300 K`, which are units.
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
+_AND_MORE = re.compile(r"([0-9]+)\+(\s.*)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 OTHER_DATE = re.compile(
     r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
@@ -39,7 +40,7 @@ OTHER_DATE = re.compile(
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
-_MOST_ODD, _NUMBERS, _LEAST_MEASURED = 5, 0.5, 6
+_MOST_ODD, _NUMBERS, _LEAST_MEASURED, _MOST_DOSES = 5, 0.5, 6, 10
 
 
 def spelled_numbers(
@@ -48,7 +49,7 @@ def spelled_numbers(
     """The numbers of a column in which all cells are numbers with the same unit or none.
 
     Beside 6 or more different numbers, a cell below a limit of detection is half the limit (the
-    limit, if it is not positive), one above a limit is that limit.
+    limit, if it is not positive), one above a limit, such as ``>300`` or ``300+``, is that limit.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def spelled_numbers(
     for text, times in texts.items():
         scaled = _SCALED.fullmatch(text) if scales else None
         said = scaled[1] if scaled else text
-        limit = _LIMIT.fullmatch(said)
+        limit = _limit(said)
         match = _with_unit(limit[2] if limit else said, decimal)
         if match is None:
             return None
@@ -108,7 +109,7 @@ def spelled_numbers(
         ):
             return None
         if unit:
-            units[unit] += 1
+            units[_of_one(unit)] += 1
         if _SEPARATED.search(number):
             grouped = True
             # A price has no three decimals.
@@ -141,6 +142,19 @@ def spelled_numbers(
     return values, ", ".join(filter(None, [without, with_signs, with_scales, with_limits]))
 
 
+def label_numbers(
+    cells: Sequence[str | None], decimal: str = "."
+) -> tuple[NDArray[np.float64], str] | None:
+    """`spelled_numbers` of a label, if they are so many that they are no classes.
+
+    >>> label_numbers([f"{k} €/month" for k in range(500, 512)])[1]
+    "without the unit '€/month'"
+    >>> label_numbers(["5 mg", "10 mg"] * 6)
+    """
+    many = len({*cells} - {None}) > _MOST_DOSES
+    return spelled_numbers(cells, decimal, measured=True) if many else None
+
+
 def _scales_in(texts: Counter[str]) -> list[str]:
     """The letters behind numbers that stand for thousands and millions: both of them, or beside
     prices or plain numbers, or k; a K or M alone may be a unit."""
@@ -159,6 +173,16 @@ def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
     return _WITH_UNIT.fullmatch(text.translate(_SWAPPED) if decimal == "," else text)
 
 
+def _limit(text: str) -> re.Match[str] | None:
+    """The sign and the number of a limit: `<0.5`, or `10+ years` for `>10 years`."""
+    return _LIMIT.fullmatch(_AND_MORE.sub(r">\1\2", text) if "+" in text else text)
+
+
+def _of_one(unit: str) -> str:
+    """`year` for `years`, which are one unit."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
+
+
 def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int], ...]:
     """The few spellings that are no numbers in a column of numbers, with how often they occur.
 
@@ -169,16 +193,19 @@ def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int],
     >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
     ()
     """
-    numeric = {text for text in times if _with_unit(text, decimal) is not None}
-    if len(numeric) >= _LEAST_MEASURED:
-        parted = {text: _LIMIT.fullmatch(text) for text in times}
-        numeric |= {
-            text for text, limit in parted.items() if limit and _with_unit(limit[2], decimal)
-        }
+    numeric = {text: match for text in times if (match := _with_unit(text, decimal))}
+    limits = {text: limit for text in times if (limit := _limit(text))}
+    of_limits = {text: match for text in limits if (match := _with_unit(limits[text][2], decimal))}
+    measured = len(numeric) >= _LEAST_MEASURED
+    numeric |= of_limits if measured else {}
     odd = {text: n for text, n in times.items() if text not in numeric}
     numbers = sum(times.values()) - sum(odd.values())
-    different = len(times) - len(odd)
-    if not odd or len(odd) > _MOST_ODD or different < 2 or numbers < _NUMBERS * sum(times.values()):
+    few = len(odd) <= _MOST_ODD and numbers >= _NUMBERS * sum(times.values())
+    # Numbers of several units are none, whatever stands beside them; and with `10+ years` and
+    # `< 1 year`, a few numbers are levels.
+    units = {_of_one(match[3]) for match in numeric.values() if match[3]}
+    levels = of_limits and not measured
+    if not odd or not few or len(numeric) < 2 or len(units) > 1 or levels:
         return ()
     return tuple(sorted(odd.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -317,6 +344,11 @@ def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64],
     code: dict[str | None, float] = {text: float(place) for place, text in enumerate(levels)}
     numbers = np.array([code.get(value, math.nan) for value in values])
     return numbers, ColumnKind("nominal", levels), coded_note(levels, name)
+
+
+def number_note(name: str, spelling: str) -> str:
+    """The note that the text of column `name` was read as numbers."""
+    return f"column {name!r} was read as numbers {spelling}"
 
 
 def coded_note(levels: Sequence[str], name: str) -> str:
@@ -463,7 +495,7 @@ def read_texts(
         kind = ColumnKind("date")
     elif (spelled := spelled_numbers(cells, decimal)) is not None:
         values, spelling = spelled
-        return TextsRead(values=values, note=f"column {name!r} was read as numbers {spelling}")
+        return TextsRead(values=values, note=number_note(name, spelling))
     else:
         return TextsRead()
     values = numbers_of([text or "" for text in cells], kind, lambda text: not text, str)

@@ -23,7 +23,8 @@ from fsframe.table.arrays import (
     infer_task,
     too_large,
 )
-from fsframe.table.column_facts import USUAL_CODES, likely_codes
+from fsframe.table.column_facts import counting_columns, likely_codes, may_be_code
+from fsframe.table.column_kinds import label_numbers
 from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of
@@ -218,20 +219,12 @@ class FeatureReview:
         least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
         lowest = least.reduce(X, axis=0).astype(np.float64)
         highest = most.reduce(X, axis=0).astype(np.float64)
-        rows = np.arange(len(X), dtype=np.float64)
-        first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
-        starts = np.isin(first, (0.0, 1.0)) & (last == first + rows[-1]) & (len(X) > 2)
-        counting = [
-            c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)
-        ]
         self._coded += [
             f"{names[c]} ({code:g}, {times} times)"
-            for c in np.flatnonzero(
-                np.isin(lowest, USUAL_CODES) | np.isin(highest, USUAL_CODES)
-            ).tolist()
+            for c in np.flatnonzero(may_be_code(lowest) | may_be_code(highest)).tolist()
             for code, times in likely_codes(X[:, c].astype(np.float64))
         ]
-        self._counting += [names[c] for c in counting]
+        self._counting += [names[c] for c in counting_columns(X)]
         self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
 
     def note(
@@ -336,9 +329,11 @@ def label_values(
     task: str | None,
     missing: Callable[[str], bool] = is_missing,
     *,
+    decimal: str = ".",
     can_be_left_out: bool = True,
-) -> tuple[NDArray[Any], str]:
-    """The label as whole numbers, floats or text (numbers if all cells are), and the task.
+) -> tuple[NDArray[Any], str, str]:
+    """The label as whole numbers, floats or text (numbers if all cells are), the task, and how
+    numbers are spelled if not plainly.
 
     Parameters
     ----------
@@ -351,6 +346,8 @@ def label_values(
         numbers of which at least one is not whole.
     missing : callable
         Whether a cell spells a missing value.
+    decimal : {".", ","}
+        Of numbers with units; others have points.
     can_be_left_out : bool
         Whether rows without a label can be left out, for messages.
 
@@ -369,24 +366,29 @@ def label_values(
         row = next(row for row, text in enumerate(texts) if text in absent)
         raise label_missing(where(row), texts[row], can_be_left_out=can_be_left_out)
     words = {text for text in different if not is_number(text)}
-    if words and task == "regression":
+    amounts = label_numbers(texts, decimal) if words and task != "classification" else None
+    if words and task == "regression" and amounts is None:
         row = next(row for row, text in enumerate(texts) if text in words)
         raise DataError(
             f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
         )
-    if words:
+    if words and amounts is None:
         # In a NumPy array every text takes the space of the longest.
         long = max(map(len, different)) > _LONG
-        return np.array(texts, dtype=object if long else None), "classification"
-    value = {text: float(text) for text in different}
-    numbers = np.array([value[text] for text in texts])
+        return np.array(texts, dtype=object if long else None), "classification", ""
+    spelling = ""
+    if amounts:
+        numbers, spelling = amounts
+    else:
+        value = {text: float(text) for text in different}
+        numbers = np.array([value[text] for text in texts])
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise DataError(f"{where(row)}: the label is infinite; correct it, or take the row out")
-    if np.abs(numbers).max(initial=0) > EXACT:
+    if not amounts and np.abs(numbers).max(initial=0) > EXACT:
         check_spelled(different, "the label")
     kind = task or infer_task(numbers)
-    return as_whole(numbers) if kind == "classification" else numbers, kind
+    return as_whole(numbers) if kind == "classification" else numbers, kind, spelling
 
 
 def check_classes(

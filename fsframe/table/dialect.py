@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from fsframe.errors import DataError, RequestError
@@ -58,6 +59,8 @@ def choose_delimiter(
         best = "\t"
     elif ".csv" in endings and counts.get(","):
         best = ","
+    if best == "\t" and _numbers_between_blanks(records):
+        return " "
     if counts[best]:
         others = [sign for sign in counts if counts[sign] and _is_regular(records, sign)]
         return best if best in others else next(iter(others), best)
@@ -85,6 +88,14 @@ def _by_blanks(records: Sequence[str]) -> bool:
     """Whether blanks part all records into as many fields; the names may lack one."""
     first, *rest = (len(re.sub(r'"[^"]*"', "x", record).split()) for record in records)
     return first > 1 and bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
+
+
+def _numbers_between_blanks(records: Sequence[str]) -> bool:
+    """Whether blanks part all records alike, and what tabs part holds several numbers: a table
+    written in columns, with a tab before the last."""
+    parted = [max(record.split("\t"), key=len).split() for record in records]
+    several = all(len(cells) > 2 and '"' not in "".join(cells) for cells in parted)
+    return several and _by_blanks(records) and all(map(is_number, parted[-1]))
 
 
 def _widths(records: Sequence[str], sign: str) -> list[int]:
@@ -218,17 +229,38 @@ def _is_a_row(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
     """Whether words of the first record occur below it in their columns as one of several values.
 
     Beside numbers one such word is enough, otherwise they are half of all. A column that holds
-    nothing but its own name is an answer that was given or not.
+    nothing but its own name is an answer that was given or not. Numbers beside words that stand
+    above text only are those of a row if most of them lie between those below: names such as 400,
+    410, … do not, or they rise.
     """
     words = [k for k, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
     again = 0
     for k in words:
         below = {row[k] for row in near if len(row) == len(first)} - {""}
         again += first[k] in below and len(below) > 1
-    numbers = any(map(is_number, first))
-    return again > 0 if numbers else 2 * again >= max(len(words), 2)
+    if not any(map(is_number, first)):
+        return 2 * again >= max(len(words), 2)
+    return again > 0 or _fits_the_numbers(first, near)
 
 
+def _fits_the_numbers(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
+    """Whether a record has words where those near it have, and numbers that lie between theirs."""
+    columns = [*zip(*(row for row in near if len(row) == len(first)), strict=True)]
+    if len(columns) < len(first) or len(columns[0]) < _FEWEST_BELOW:
+        return False
+    numbers, between = [], 0
+    for cell, below in zip(first, columns, strict=True):
+        values = [float(text) for text in below if is_number(text)]
+        if is_number(cell) and values:
+            numbers.append(float(cell))
+            between += min(values) <= numbers[-1] <= max(values)
+        elif bool(values) and not is_missing(cell):
+            return False
+    rise = all(a < b for a, b in pairwise(numbers))
+    return len(numbers) >= _FEWEST_NUMBERS and 3 * between >= 2 * len(numbers) and not rise
+
+
+_FEWEST_NUMBERS, _FEWEST_BELOW = 4, 5
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}

@@ -15,7 +15,9 @@ from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
     coded_together,
+    label_numbers,
     level_text,
+    number_note,
     numbers_of,
     ranks,
     read_texts,
@@ -358,6 +360,9 @@ def take_frame(
     if place is not None:
         label_name = names[place]
         y = label_values_of(columns[place][1], label_name)
+        if y.dtype == object and (amounts := label_numbers(y.tolist())):
+            y = as_whole(amounts[0])
+            notes.append(number_note(label_name, amounts[1]))
     return FrameParts(
         X=X,
         feature_names=tuple(names[column] for column in features),

@@ -28,14 +28,28 @@ _LIKELY = frozenset({
 _STRONG = frozenset({
     "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
     "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
-    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity",
+    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity", "failure",
+    "failed", "defect", "defects",
 })  # fmt: skip
 """Words of columns that are hardly ever features."""
 
-_QUANTITIES = frozenset({
-    "price", "saleprice", "sales", "revenue", "cost", "costs", "salary", "income", "wage",
-    "charges", "mpg", "yield", "medv", "score", "strength", "demand", "consumption", "count", "cnt",
+_FACTORS = frozenset({
+    "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
 })  # fmt: skip
+"""Those of labels that are features beside one of these."""
+
+_STATUS_OF = frozenset({
+    "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
+})  # fmt: skip
+"""Words that do so before `status`."""
+
+_TARGETS = frozenset({"price", "saleprice", "mpg", "medv", "yield"})
+"""Words of columns of many numbers that are hardly ever features."""
+
+_QUANTITIES = _TARGETS | {
+    "sales", "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
+    "demand", "consumption", "count", "cnt",
+}  # fmt: skip
 """Words of last columns that are predicted as numbers."""
 
 _LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
@@ -107,10 +121,12 @@ _WHEN = frozenset({
     "session", "season", "time", "timepoint", "point",
 })  # fmt: skip
 _OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
+_NUMBERED = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _MEASURED_TEXT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[/:]\s*[0-9]+(?:[.:][0-9]+)?")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
+_FEWEST_PEOPLE = 4
 FEWEST_NAMES = 8
 """Fewer different values name nobody: they are classes or levels."""
 
@@ -149,6 +165,12 @@ def name_words(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
+def _is_strong(name: str) -> bool:
+    """Whether a column of that name is hardly ever a feature."""
+    words = set(name_words(name))
+    return bool(words & _STRONG) or ("status" in words and bool(words & _STATUS_OF))
+
+
 def is_usual_label(name: str) -> bool:
     """Whether a name is one of `USUAL_LABELS`, in any case."""
     return name.strip().lower() in USUAL_LABELS
@@ -172,7 +194,7 @@ def names_raise_doubts(names: Sequence[str]) -> bool:
     if not names:
         return False
     last = set(name_words(names[-1]))
-    strong = any(_STRONG & set(name_words(name)) for name in names[:-1])
+    strong = any(_is_strong(name) or _TARGETS & set(name_words(name)) for name in names[:-1])
     return strong or bool(last & (TECHNICAL | PERSONAL)) or any(True for _ in _timed(names))
 
 
@@ -246,6 +268,8 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     if numbered and column.kind == "whole number" and column.low >= 0:
         # So many numbers drawn from their range would hardly all differ.
         named = named or n_rows**2 > 30 * (column.high - column.low + 1)
+    if set(name_words(column.name)) & _NUMBERED:
+        named = named or column.high - column.low == n_rows - 1
     if column.kind == "text" and not named:
         # Numbers but for a few cells, blood pressures and times of day differ from row to row too.
         return not column.odd and not all(map(_MEASURED_TEXT.fullmatch, column.examples))
@@ -275,7 +299,16 @@ def names_people(name: str, different: int) -> bool:
     """
     words = set(name_words(name))
     named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
-    return named and different >= FEWEST_NAMES
+    return named and different >= _FEWEST_PEOPLE
+
+
+def names_samples(name: str) -> bool:
+    """Whether a column of that name tells which sample or person something was measured on.
+
+    >>> names_samples("SampleID"), names_samples("OlinkID")
+    (True, False)
+    """
+    return bool(set(name_words(name)) & (_PEOPLE | {"sample", "specimen"}))
 
 
 def names_sources(name: str) -> bool:
@@ -308,6 +341,15 @@ def names_times(name: str) -> bool:
     return bool(words & _WHEN) and words <= _WHEN | _OF_NAMES
 
 
+def names_duration(name: str) -> bool:
+    """Whether a column of that name tells how long something took.
+
+    >>> names_duration("days_to_death"), names_duration("OS.time"), names_duration("year_of_death")
+    (True, True, False)
+    """
+    return bool(set(name_words(name)) & (_UNITS | _TIMES))
+
+
 def tells_what_happened(name: str) -> bool:
     """Whether a column of that name tells an outcome, which is no feature of another one.
 
@@ -338,6 +380,8 @@ def why_no_label(column: ColumnFacts, n_rows: int) -> str:
         return "holds free text"
     if names_people(column.name, column.different):
         return "tells whose rows they are"
+    if column.kind == "text" and names_sources(column.name):
+        return "names what the rows were taken from"
     return ""
 
 
@@ -443,13 +487,11 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     if usual:
         doubt = f"it is not the last column, which is {name!r}"
         return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
-    if not is_likely_label(columns[last]):
-        words = set(name_words(name))
+    words = set(name_words(name))
+    if not is_likely_label(columns[last]) or words & _NAMED <= _FACTORS:
         strong = [
-            k
-            for k in usable[:-1]
-            if is_likely_label(columns[k]) and _STRONG & set(name_words(columns[k].name))
-        ]
+            k for k in usable[:-1] if is_likely_label(columns[k]) and _is_strong(columns[k].name)
+        ] or _priced(columns, usable, n_rows)
         aside = (TECHNICAL | PERSONAL) & words and _candidates(columns, usable, alike=False)
         if better := strong or aside:
             why = (
@@ -474,8 +516,10 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     )
     few = _candidates(columns, usable, alike and not stem)
     few = [k for k in few if not stem or not columns[k].name.startswith(stem)]
-    if measured and set(name_words(name)) & _QUANTITIES:
+    if measured and words & _QUANTITIES:
         few = [k for k in few if is_likely_label(columns[k])]
+    if measured and words & _TARGETS:
+        few = [k for k in few if _is_strong(columns[k].name)]
     if few:
         doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
         return LabelGuess(place=few[0], doubts=(doubt,), sure=False)
@@ -484,6 +528,19 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     sure = columns[last].kind != "text" and not alike and 2 * like_it < len(before) + (not before)
     doubt = f"{what_is}: if it is not what is to be predicted, name the label"
     return LabelGuess(place=last, doubts=(doubt,), sure=sure)
+
+
+def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> list[int]:
+    """The only column called like a price, if the last has no classes."""
+    priced = [
+        k
+        for k in usable
+        if _TARGETS & set(name_words(columns[k].name))
+        and looks_measured(columns[k].kind, columns[k].different, n_rows)
+    ]
+    last = columns[usable[-1]]
+    classes = last.kind in ("text", "two values") and last.different <= _FEW
+    return [] if classes or len(priced) != 1 or usable[-1] in priced else priced
 
 
 def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:

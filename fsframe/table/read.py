@@ -27,6 +27,7 @@ from fsframe.table.column_kinds import (
     coded_together,
     level_text,
     merged_spellings,
+    number_note,
     numbers_of,
     ranks,
     read_texts,
@@ -431,9 +432,14 @@ def from_sheet(
         texts = [same.get(text, text) for text in texts]
     if place not in missing:
         with _noted(problems):
-            labels, kind = label_values(
-                texts, lambda row: sheet.where(known[row], place), task, missing=sheet.missing
+            labels, kind, spelling = label_values(
+                texts,
+                lambda row: sheet.where(known[row], place),
+                task,
+                missing=sheet.missing,
+                decimal=sheet.cells.decimal,
             )
+            warnings += [number_note(label_name, spelling)] if spelling else []
     ordered = dict(zip(asked["ordinal"], roles["ordinal"].values(), strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True

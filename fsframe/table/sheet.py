@@ -432,15 +432,15 @@ def _without_last_signs(raw: bytes, sign: str) -> bytes:
     return raw
 
 
-_BLANKS = re.compile(rb'"[^"]*"|( *\n *)| +')
+_BLANKS = re.compile(rb'"[^"]*"|([ \t]*\n[ \t]*)|[ \t]+')
 
 
 def _single_blanks(raw: bytes) -> bytes:
-    """Replace runs of blanks between fields by one blank, except in quotes."""
+    """Replace runs of blanks and tabs between fields by one blank, except in quotes."""
 
     def one(match: re.Match[bytes]) -> bytes:
         if match[0].startswith(b'"'):
             return match[0]
         return b"\n" * match[0].count(b"\n") if match[1] else b" "
 
-    return _BLANKS.sub(one, raw.strip(b" "))
+    return _BLANKS.sub(one, raw.strip(b" \t"))

@@ -114,9 +114,10 @@ def shown(size: int) -> str:
 MISSING = (
     *("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "?"),
     *("#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
+    *("'--", "[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]"),
 )
-"""Spellings of a missing value besides an empty field, with the errors of
-spreadsheets; `nan` in any case and with a sign too."""
+"""Spellings of a missing value besides an empty field, with the errors of spreadsheets and what
+TCGA writes; `nan` in any case and with a sign too."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
@@ -201,6 +202,7 @@ _SIGNATURES = {
     b"FEA1": "Feather version 1; write version 2",
     b"RDX": "an R workspace; write the table with write.csv",
     b"X\n\0\0\0": "an R object; write the table with write.csv",
+    b"##fileformat=VCF": "a VCF file; count its alleles with `plink --recode A` and read the .raw",
     b"[{": "JSON; read it with pandas.read_json, or save it as CSV",
     b'{"': "JSON; read it with pandas.read_json (lines=True if each line is a row), or save CSV",
 }

@@ -60,6 +60,11 @@ BEHIND = {
     "churned": ("it is not the last column, which is 'tariff'", {"tariff": [*"SCQ"] * 20}),
     "condition": ("the last column, 'batch', tells of the way in which", {"batch": [1, 2, 3] * 20}),
     "grp": ("the last column, 'sex', tells of the person", {"sex": [*"mf"] * 30}),
+    "loan_status": ("it is not the last column, which is 'left'", {"left": [*range(12)] * 5}),
+    "vital_status": (
+        "it is not the last column, which is 'treatment'",
+        {"treatment": ["a", "b", "c"] * 20},
+    ),
 }
 
 
@@ -234,6 +239,16 @@ def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> No
     towns = measurements(price=(2.5 * visitors + 0.1 * np.arange(ROWS)).tolist(), town=["x"] * ROWS)
     towns.select("town", "grp", "g1", "price").rename({"grp": "zone"}).write_csv(here / "t.csv")
     assert "label: price, a guess (regression: " in told(call("inspect t.csv"))
+    # A price before a last column that has no classes.
+    cars = measurements(seats=[*range(2, 14)] * 5, selling_price=(visitors * 100).tolist())
+    cars.drop("grp").select("g0", "selling_price", "g1", "seats").write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "label: selling_price, a guess (regression: " in said
+    assert "doubt: it is not the last column, which is 'seats'" in said
+    # A mark of one pupil alone.
+    marks = measurements(mark=[*range(1, 12)] + [*range(2, 9)] * 7)
+    marks.drop("grp").write_csv(here / "t.csv")
+    assert "--label mark --task regression" in told(call("inspect t.csv"))
     # Letters by number are classes: many rows of each.
     letters = polars.DataFrame({"x": [*range(520)], "letter": [1 + k % 26 for k in range(520)]})
     letters.write_csv(here / "letters.csv")
@@ -449,12 +464,44 @@ def test_who_is_seen_at_several_times_is_a_group(call: Call, here: Path) -> None
     assert "--groups" not in call("inspect t.csv --label x3").out
 
 
+def test_few_people_are_groups_and_consecutive_plots_name_the_rows(call: Call, here: Path) -> None:
+    visits(subj=[1 + k // 10 for k in range(ROWS)]).write_csv(here / "t.csv")
+    assert "--label y --groups subj" in told(call("inspect t.csv"))
+    visits(plot=[101 + k for k in reversed(range(ROWS))]).write_csv(here / "t.csv")
+    assert "--label y --drop plot" in told(call("inspect t.csv"))
+
+
+def test_times_of_the_dead_and_of_the_living_in_two_columns_are_said_to_be(
+    call: Call, here: Path
+) -> None:
+    dead = [k % 3 == 0 for k in range(ROWS)]
+    days = {
+        "days_to_death": [str(90 + k) if lost else "'--" for k, lost in enumerate(dead)],
+        "year_of_death": [str(2001 + k % 9) if lost else "'--" for k, lost in enumerate(dead)],
+        "days_to_last_follow_up": [
+            "[Not Available]" if lost else f"{365 - k}" for k, lost in enumerate(dead)
+        ],
+    }
+    ends = ["Dead" if lost else "Alive" for lost in dead]
+    measurements(vital_status=ends, **days).drop("grp").write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "days_to_last_follow_up, days_to_death: times until vital_status, and of" in said
+    assert "Write both into one column, which --label names, with --event vital_status" in said
+
+
 def test_samples_of_quality_control_are_asked_about(call: Call, here: Path) -> None:
     kinds = ["QC" if k % 10 == 0 else "Blank" if k % 15 == 7 else "ab"[k % 2] for k in range(ROWS)]
     measurements().with_columns(grp=polars.Series(kinds)).write_csv(here / "t.csv")
     said = call("inspect t.csv").out
     for name in ("QC", "Blank"):
         assert f"'{name}' is a class here" in said and f"--na {name} --missing-label drop" in said
+
+
+def test_a_code_for_no_class_is_no_rare_class(call: Call, here: Path) -> None:
+    cases = [-9 if k in (5, 17) else 1 + k % 2 for k in range(ROWS)]
+    measurements(PHENOTYPE=cases).drop("grp").write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "--na -9 --missing-label drop" in said and "few rows of a class" not in said
 
 
 def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, here: Path) -> None:

@@ -7,8 +7,10 @@ import sys
 from functools import cache
 
 import numpy as np
+import polars
 import pytest
 
+import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
@@ -24,7 +26,7 @@ def plain(put):
     return read(put(PLAIN, "plain.csv"))
 
 
-@pytest.mark.parametrize("sign", ["|", " ", "   "])
+@pytest.mark.parametrize("sign", ["|", " ", "   ", " \t"])
 def test_bars_and_blanks_are_found_as_delimiters(put, plain, sign):
     data = read(put(PLAIN.replace(",", sign), "data"))
     assert data.sha256 == plain.sha256
@@ -98,6 +100,15 @@ def test_amounts_of_money_are_numbers(put):
     assert any("the unit '$' and separators of thousands" in said for said in data.warnings)
     with pytest.raises(DataError, match="text"):
         read(put("a,b,class\n$1,3,x\n£2,4,y\n$3,5,x\n"))
+    rents = "".join(f"{k} m²,{50 * k + 0.5} €/month\n" for k in range(20, 40))
+    rented = read(put(f"area,rent\n{rents}"))
+    assert rented.task == "regression" and rented.y[0] == 1000.5 and rented.X[0, 0] == 20
+    assert "column 'rent' was read as numbers without the unit '€/month'" in rented.warnings
+    frame = polars.read_csv(io.StringIO(f"area,rent\n{rents}"))
+    assert fsframe.read(frame, label="rent").y.tolist() == rented.y.tolist()
+    # A few doses are classes.
+    doses = "".join(f"{k},{[5, 10, 20][k % 3]} mg\n" for k in range(12))
+    assert read(put(f"a,dose\n{doses}")).classes == ("10 mg", "20 mg", "5 mg")
 
 
 def test_k_and_m_behind_numbers_are_thousands_and_millions(put):
@@ -154,10 +165,12 @@ def test_a_last_column_with_a_name_or_a_value_stays(put):
         (bytes(12) + b"\xc2\xea\x81\x60", "SAS"),
         (b'[{"a":1,"class":"x"},{"a":2,"class":"y"}]', "JSON"),
         (b"RDX3\nX\n", "R workspace"),
+        (b"##fileformat=VCFv4.2\n#CHROM\tPOS\ts1\ts2\n1\t7\t0/1\t./.\n", "VCF"),
     ],
 )
 def test_files_of_other_programs_are_named_with_a_way(put, content, what):
-    with pytest.raises(DataError, match=rf"is not a text table: it is .*{what}.*(CSV|write\.csv)"):
+    way = r"(CSV|write\.csv|recode A)"
+    with pytest.raises(DataError, match=rf"is not a text table: it is .*{what}.*{way}"):
         read(put(content, "t.dat"))
 
 
@@ -228,6 +241,10 @@ def test_codes_count_in_arrays_too_in_memory_and_on_disk(tmp_path):
         ([31, -999, 45, 33, 52, 60], ""),
         ([99, 98, 99, 97, 96, 95], ""),
         ([0, 99, 0, 99, 0, 99], ""),
+        ([-200, *range(10, 20), -200, -200], "a (-200, 3 times)"),
+        ([-20, *range(10, 20), -20, -20], "a (-20, 3 times)"),
+        ([-20, *range(0, 500, 40), -20, -20], ""),
+        ([-200, *range(5), -200, -200], ""),
     ],
 )
 def test_a_repeated_extreme_value_is_reported_if_it_looks_like_a_code(put, values, told):
@@ -279,6 +296,9 @@ def test_a_table_delimited_by_blanks_is_reduced_as_it_was_spelled(put, tmp_path)
     assert out.read_text() == 'b "c d"\n2.50 x\n4 "y z"\n'
 
 
+YEARS = ["10+ years", "< 1 year", "1 year", *(f"{k} years" for k in range(2, 8))]
+
+
 def test_limits_of_detection_are_numbers_with_a_warning(put):
     crp = ["<0.5", "1.5", "2", "<0.5", "3 ", "4", "5", ">300", "7", "8"]
     told = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(crp))
@@ -290,10 +310,17 @@ def test_limits_of_detection_are_numbers_with_a_warning(put):
     assert new.numbers(["crp"]).tolist() == [[0.25]]
     marked = read(put(f"crp,class\n{told}"), na=["<0.5", ">300"])
     assert np.isnan(marked.X[[0, 3, 7], 0]).all()
+    with_more = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate([*YEARS, *YEARS]))
+    seen = read(put(f"worked,class\n{with_more}"))
+    assert seen.X[:9, 0].tolist() == [10, 0.5, 1, 2, 3, 4, 5, 6, 7]
+    assert "without the unit 'year'" in seen.warnings[0] and "'10+ years' as 10" in seen.warnings[0]
     # Of few different numbers they may be levels.
     levels = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(["<2", "2", "3", ">3"] * 3))
     few = read(put(f"n,class\n{levels}"), categorical=["n"])
     assert set(few.kinds["n"].levels) == {"2", "3", "<2", ">3"}
+    few_years = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(YEARS[:4] * 5))
+    inspected = inspect_table(put(f"worked,class\n{few_years}", "years.csv"))
+    assert inspected.options["categorical"] == ["worked"] and not inspected.refused
 
 
 def test_what_looks_like_free_text_but_is_not_is_told(put):
@@ -339,6 +366,12 @@ def test_a_last_row_that_was_cut_off_is_still_an_error(put):
         read(put(PLAIN + "9.25", "plain.csv"))
 
 
+MILES = "".join(
+    f'{20 + k % 5}.0   {4 + k % 3}   {300 - 7 * (k % 4)}.0      {90 + k % 6}.5   1\t"car {k}"\n'
+    for k in range(9)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -351,6 +384,12 @@ def test_a_last_row_that_was_cut_off_is_still_an_error(put):
         ("TV,Radio,Print\nTV,,Print\n,Radio,\nTV,Radio,\n", ["TV", "Radio", "Print"]),
         ("place,2019,2020\nGraz,1,2\nWien,3,4\nLinz,5,6\n", ["place", "2019", "2020"]),
         ("a,b,c\nx,y,z\na,b,c\nx,t,z\n", ["a", "b", "c"]),
+        # A text that names each row, behind numbers; bands of a spectrum, and of a mass one.
+        (MILES, None),
+        ("name,400,410,390,420\n" + "".join(f"s{k},{k}.5,{9 - k},1,{k}\n" for k in range(7)),
+         ["name", "400", "410", "390", "420"]),
+        ("name,2.5,3.5,5.5,7.1\n" + "".join(f"s{k},{k},{9 - k},{k},{8 - k}\n" for k in range(9)),
+         ["name", "2.5", "3.5", "5.5", "7.1"]),
     ],
 )  # fmt: skip
 def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, names):
