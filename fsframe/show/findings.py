@@ -13,9 +13,10 @@ import numpy as np
 from fsframe.table.column_facts import Contents
 from fsframe.table.column_guesses import Guesses
 from fsframe.table.column_kinds import alike_spellings, level_text
+from fsframe.table.column_names import names_duration
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_words, in_short, spelled_key
-from fsframe.table.label_guess import Covariate, names_duration
+from fsframe.table.label_guess import Covariate
 from fsframe.table.roles import shortened
 from fsframe.table.side_columns import event_levels
 from fsframe.text import counted, some_of

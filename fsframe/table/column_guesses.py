@@ -17,25 +17,27 @@ from numpy.typing import NDArray
 
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
-from fsframe.table.label_guess import (
-    FEWEST_NAMES,
+from fsframe.table.column_names import (
     PERSONAL,
     TECHNICAL,
-    Covariate,
-    adjusted_for,
-    covariates_of,
-    divides_for_a_test,
-    is_likely_label,
     is_never_zero,
-    looks_like_identifier,
     name_words,
     names_people,
     names_samples,
     names_sources,
     names_times,
     says_unknown,
-    stretches_of_time,
     tells_what_happened,
+)
+from fsframe.table.label_guess import (
+    FEWEST_NAMES,
+    Covariate,
+    adjusted_for,
+    covariates_of,
+    divides_for_a_test,
+    is_likely_label,
+    looks_like_identifier,
+    stretches_of_time,
 )
 from fsframe.table.scales import answers_in, ordered_levels
 

@@ -13,15 +13,9 @@ from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import Contents, contents_of_frame
 from fsframe.table.column_guesses import Guesses
 from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.frames import columns_of, is_category, values_of
-from fsframe.table.label_guess import (
-    guess_label,
-    is_usual_label,
-    likely_names,
-    looks_measured,
-    names_raise_doubts,
-    why_no_label,
-)
+from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.roles import ROLES, AskedColumns, as_keys, only, shortened
 
 _MANY = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,120 +13,33 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.column_facts import ColumnFacts, Contents
+from fsframe.table.column_names import (
+    ABOUT_FEATURES,
+    EVENTS,
+    FACTORS,
+    LABEL_WORDS,
+    NUMBERED,
+    OF_FEATURES,
+    PERSONAL,
+    QUANTITIES,
+    STARTS,
+    STOPS,
+    TARGETS,
+    TECHNICAL,
+    USUAL_LABELS,
+    is_outcome,
+    is_usual_label,
+    name_words,
+    names_people,
+    names_sources,
+    times_and_events,
+)
 from fsframe.table.side_columns import event_levels
 from fsframe.table.text_file import is_number
 
-USUAL_LABELS = ("class", "label", "target", "y", "outcome")
-"""Names that mean the label wherever the column is."""
-
-_LIKELY = frozenset({
-    "class", "classes", "label", "labels", "target", "outcome", "response", "status", "disease",
-    "condition", "state", "result", "survival", "progression", "event", "subtype", "type", "group",
-    "grade", "stage", "case", "control", "treatment", "arm", "severity", "verdict", "quality",
-    "risk",
-})  # fmt: skip
-_STRONG = frozenset({
-    "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
-    "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
-    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity", "failure",
-    "failed", "defect", "defects",
-})  # fmt: skip
-"""Words of columns that are hardly ever features."""
-
-_FACTORS = frozenset({
-    "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
-})  # fmt: skip
-"""Those of labels that are features beside one of these."""
-
-_STATUS_OF = frozenset({
-    "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
-})  # fmt: skip
-"""Words that do so before `status`."""
-
-_TARGETS = frozenset({"price", "saleprice", "mpg", "medv", "yield"})
-"""Words of columns of many numbers that are hardly ever features."""
-
-_QUANTITIES = _TARGETS | {
-    "sales", "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
-    "demand", "consumption", "count", "cnt",
-}  # fmt: skip
-"""Words of last columns that are predicted as numbers."""
-
-_LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
-"""Words of columns that tell what happened in the end."""
-
-_UNKNOWN = frozenset({
-    "unknown", "unk", "missing", "undetermined", "indeterminate", "not known", "not reported",
-    "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
-    "qc", "quality control", "pool", "pooled", "pooled qc", "blank", "solvent", "ntc",
-})  # fmt: skip
-"""Classes, in lower case, that say that none is known, or that mark samples of quality control."""
-
-_NAMED = _LIKELY | _STRONG
-_EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
-_TIMES = frozenset({
-    "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
-    "rfstime", "survtime",
-})  # fmt: skip
-_STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
-_STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
-_UNITS = frozenset({"days", "weeks", "months", "years"})
-_ENDPOINTS = frozenset({
-    "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
-})  # fmt: skip
-"""What trials and TCGA call an event; the time until it has such a name with `time` in it."""
-
-TECHNICAL = frozenset({
-    "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
-    "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
-    "laboratory", "kit",
-})  # fmt: skip
-"""Words in names of columns that tell how samples were taken or measured."""
-
-PERSONAL = frozenset({
-    "age", "sex", "gender", "race", "ethnicity", "smoker", "smoking",
-})  # fmt: skip
-"""Words in names of columns that describe a person."""
-
-_PEOPLE = frozenset({
-    "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
-    "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
-    "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
-    "household", "couple", "subj", "subjid", "usubjid", "pid", "ptid", "patid",
-})  # fmt: skip
-_OF_FEATURES = frozenset({
-    "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
-    "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",
-})  # fmt: skip
-"""Words in the name of a first column that names features, which are in rows then."""
-
-ABOUT_FEATURES = frozenset({
-    "chr", "chrom", "chromosome", "start", "end", "strand", "length", "effective_length", "width",
-    "position", "entrez_gene_id", "entrezid", "description", "symbol", "gene_symbol", "gene_name",
-    "gene_id", "gene_biotype", "biotype", "taxonomy",
-})  # fmt: skip
-"""Names, in lower case, of columns that tools write between the names of features and samples."""
-
-_OF_THE_LIVING = frozenset({
-    "bmi", "pressure", "bp", "sbp", "dbp", "trestbps", "glucose", "cholesterol", "chol", "weight",
-    "height", "pulse", "hemoglobin", "haemoglobin", "insulin", "thickness", "albumin", "sodium",
-    "potassium", "creatinine", "platelets",
-})  # fmt: skip
-_OF_MEASURES = frozenset({
-    "blood", "skin", "body", "systolic", "diastolic", "serum", "plasma", "fasting", "mean", "total",
-    "resting", "baseline", "kg", "cm", "mg", "dl", "mmol", "l", "mm", "hg", "m", "g",
-})  # fmt: skip
-_WHEN = frozenset({
-    "year", "quarter", "month", "week", "day", "date", "visit", "wave", "round", "period",
-    "session", "season", "time", "timepoint", "point",
-})  # fmt: skip
-_OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
-_NUMBERED = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _MEASURED_TEXT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[/:]\s*[0-9]+(?:[.:][0-9]+)?")
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
-_FEWEST_PEOPLE = 4
 FEWEST_NAMES = 8
 """Fewer different values name nobody: they are classes or levels."""
 
@@ -156,66 +69,18 @@ class LabelGuess:
     of_samples: bool = False
 
 
-def name_words(name: str) -> list[str]:
-    """The words of a column name, in lower case.
-
-    >>> name_words("ER_status"), name_words("PatientID"), name_words("Batch no. 2")
-    (['er', 'status'], ['patient', 'id'], ['batch', 'no', '2'])
-    """
-    return [word.lower() for word in _WORD.findall(name)]
-
-
-def _is_strong(name: str) -> bool:
-    """Whether a column of that name is hardly ever a feature."""
-    words = set(name_words(name))
-    return bool(words & _STRONG) or ("status" in words and bool(words & _STATUS_OF))
-
-
-def is_usual_label(name: str) -> bool:
-    """Whether a name is one of `USUAL_LABELS`, in any case."""
-    return name.strip().lower() in USUAL_LABELS
-
-
 def is_likely_label(column: ColumnFacts) -> bool:
     """Whether a column has the name and the few values of a label."""
     if is_usual_label(column.name):
         return column.different > 1
-    return 2 <= column.different <= _FEW and bool(_NAMED & set(name_words(column.name)))
-
-
-def names_raise_doubts(names: Sequence[str]) -> bool:
-    """Whether the names alone make it worth looking at all columns before the last is the label.
-
-    >>> names_raise_doubts(["Survived", "deck"]), names_raise_doubts(["g1", "sex"])
-    (True, True)
-    >>> names_raise_doubts(["g1", "time", "status"]), names_raise_doubts(["time", "g1", "grade"])
-    (True, False)
-    """
-    if not names:
-        return False
-    last = set(name_words(names[-1]))
-    strong = any(_is_strong(name) or _TARGETS & set(name_words(name)) for name in names[:-1])
-    return strong or bool(last & (TECHNICAL | PERSONAL)) or any(True for _ in _timed(names))
-
-
-def _timed(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Neighbouring columns that are called like a time and an event, in either order."""
-    words = [set(name_words(name)) for name in names]
-    for k in range(len(names) - 1):
-        for time, event in ((k, k + 1), (k + 1, k)):
-            ends = words[event] & _EVENTS and not words[time] & _EVENTS
-            units = words[time] & _UNITS and words[event] != {"status"}
-            timed = ends and (words[time] & _TIMES or units) and not words[time] & PERSONAL
-            endpoint = len(words[event]) == 1 and words[event] <= _ENDPOINTS & words[time]
-            if timed or (endpoint and words[time] - words[event] <= _UNITS | {"time"}):
-                yield time, event
+    return 2 <= column.different <= _FEW and bool(LABEL_WORDS & set(name_words(column.name)))
 
 
 def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
     """A column of times and the one that says whether they ended with an event, if two stand
     together that have such names and values: many numbers, and two values, or three where there
     are events of two kinds, or one where all were seen."""
-    for time, event in _timed([column.name for column in columns]):
+    for time, event in times_and_events([column.name for column in columns]):
         lasts = columns[time]
         timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
         kinds = columns[event].different
@@ -228,10 +93,10 @@ def stretches_of_time(columns: Sequence[ColumnFacts]) -> list[int]:
     """Two columns that tell when the stretch of time of a row starts and stops, side by side, if
     another tells events: several rows of a person, until the event."""
     words = [set(name_words(column.name)) for column in columns]
-    if not any(words[k] & _EVENTS and c.different in (2, 3) for k, c in enumerate(columns)):
+    if not any(words[k] & EVENTS and c.different in (2, 3) for k, c in enumerate(columns)):
         return []
     for k, (first, last) in enumerate(pairwise(columns)):
-        named = words[k] & _STARTS and words[k + 1] & _STOPS
+        named = words[k] & STARTS and words[k + 1] & STOPS
         numbers = {first.kind, last.kind} <= {"number", "whole number"}
         if named and numbers and first.low < last.low and first.high < last.high:
             return [k, k + 1]
@@ -248,15 +113,6 @@ def tells_events(column: ColumnFacts) -> bool:
     return column.different == 2 and event_levels(column.examples) is not None
 
 
-def likely_names(names: Sequence[str]) -> list[str]:
-    """Those of the names that labels often have.
-
-    >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
-    ['Diagnosis', 'ER_status']
-    """
-    return [name for name in names if _NAMED & set(name_words(name))]
-
-
 def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     """Whether a column counts the rows, or names every row differently."""
     if column.counts_rows:
@@ -268,7 +124,7 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     if numbered and column.kind == "whole number" and column.low >= 0:
         # So many numbers drawn from their range would hardly all differ.
         named = named or n_rows**2 > 30 * (column.high - column.low + 1)
-    if set(name_words(column.name)) & _NUMBERED:
+    if set(name_words(column.name)) & NUMBERED:
         named = named or column.high - column.low == n_rows - 1
     if column.kind == "text" and not named:
         # Numbers but for a few cells, blood pressures and times of day differ from row to row too.
@@ -287,85 +143,6 @@ def divides_for_a_test(column: ColumnFacts) -> bool:
         few = 2 <= column.different <= len(column.examples)
         return few and {text.strip().lower() for text in column.examples} <= _PARTS_OF_A_TEST
     return column.kind == "whole number" and name_words(column.name)[-1:] in (["fold"], ["folds"])
-
-
-def names_people(name: str, different: int) -> bool:
-    """Whether a column of that name and so many different values tells whose rows they are.
-
-    >>> names_people("PatientID", 40), names_people("subject", 32), names_people("customer", 2)
-    (True, True, False)
-    >>> names_people("patient age", 40)
-    False
-    """
-    words = set(name_words(name))
-    named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
-    return named and different >= _FEWEST_PEOPLE
-
-
-def names_samples(name: str) -> bool:
-    """Whether a column of that name tells which sample or person something was measured on.
-
-    >>> names_samples("SampleID"), names_samples("OlinkID")
-    (True, False)
-    """
-    return bool(set(name_words(name)) & (_PEOPLE | {"sample", "specimen"}))
-
-
-def names_sources(name: str) -> bool:
-    """Whether a column of that name, if its values repeat, tells what a row was taken from.
-
-    >>> names_sources("id"), names_sources("family_id"), names_sources("batch ID")
-    (True, True, False)
-    """
-    words = name_words(name)
-    return words[-1:] == ["id"] and not TECHNICAL & set(words)
-
-
-def is_never_zero(name: str) -> bool:
-    """Whether a column of that name holds what is above zero in everybody who lives.
-
-    >>> is_never_zero("BloodPressure"), is_never_zero("BMI"), is_never_zero("weight change")
-    (True, True, False)
-    """
-    words = set(name_words(name))
-    return bool(words & _OF_THE_LIVING) and words <= _OF_THE_LIVING | _OF_MEASURES
-
-
-def names_times(name: str) -> bool:
-    """Whether a column of that name tells when a row was taken: year, visit, wave, …
-
-    >>> names_times("Year"), names_times("visit_no"), names_times("years of schooling")
-    (True, True, False)
-    """
-    words = set(name_words(name))
-    return bool(words & _WHEN) and words <= _WHEN | _OF_NAMES
-
-
-def names_duration(name: str) -> bool:
-    """Whether a column of that name tells how long something took.
-
-    >>> names_duration("days_to_death"), names_duration("OS.time"), names_duration("year_of_death")
-    (True, True, False)
-    """
-    return bool(set(name_words(name)) & (_UNITS | _TIMES))
-
-
-def tells_what_happened(name: str) -> bool:
-    """Whether a column of that name tells an outcome, which is no feature of another one.
-
-    >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
-    (True, False)
-    """
-    return bool(set(name_words(name)) & (_LATER | _ENDPOINTS))
-
-
-def says_unknown(label: str) -> bool:
-    """Whether a class is called like a missing value or a sample of quality control.
-
-    >>> says_unknown("Unknown"), says_unknown("QC"), says_unknown("other")
-    (True, True, False)
-    """
-    return label.strip().lower() in _UNKNOWN
 
 
 def why_no_label(column: ColumnFacts, n_rows: int) -> str:
@@ -452,7 +229,7 @@ def guess_label(
         sample = columns[guess.place].name
         doubts = guess.doubts or (f"{sample!r} looks like the columns before it",)
         doubt = f"{doubts[0]}; if features are in rows, say so (--transpose)"
-        genes = bool(set(name_words(columns[0].name)) & _OF_FEATURES)
+        genes = bool(set(name_words(columns[0].name)) & OF_FEATURES)
         guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False, of_samples=genes)
     if usable[-1] == free[-1] or in_rows:
         return guess
@@ -471,7 +248,7 @@ def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows:
         return not guess.sure
     others = [c for c in others if c.name.strip().lower() not in ABOUT_FEATURES]
     numbers = sum(c.kind in ("number", "whole number") for c in others)
-    named = set(name_words(first.name)) & _OF_FEATURES
+    named = set(name_words(first.name)) & OF_FEATURES
     taken = columns[guess.place]
     number = taken.kind in ("number", "whole number") and not is_likely_label(taken)
     return bool(named) and number and 4 * numbers >= 3 * len(others)
@@ -488,9 +265,9 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
         doubt = f"it is not the last column, which is {name!r}"
         return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
     words = set(name_words(name))
-    if not is_likely_label(columns[last]) or words & _NAMED <= _FACTORS:
+    if not is_likely_label(columns[last]) or words & LABEL_WORDS <= FACTORS:
         strong = [
-            k for k in usable[:-1] if is_likely_label(columns[k]) and _is_strong(columns[k].name)
+            k for k in usable[:-1] if is_likely_label(columns[k]) and is_outcome(columns[k].name)
         ] or _priced(columns, usable, n_rows)
         aside = (TECHNICAL | PERSONAL) & words and _candidates(columns, usable, alike=False)
         if better := strong or aside:
@@ -516,10 +293,10 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     )
     few = _candidates(columns, usable, alike and not stem)
     few = [k for k in few if not stem or not columns[k].name.startswith(stem)]
-    if measured and words & _QUANTITIES:
+    if measured and words & QUANTITIES:
         few = [k for k in few if is_likely_label(columns[k])]
-    if measured and words & _TARGETS:
-        few = [k for k in few if _is_strong(columns[k].name)]
+    if measured and words & TARGETS:
+        few = [k for k in few if is_outcome(columns[k].name)]
     if few:
         doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
         return LabelGuess(place=few[0], doubts=(doubt,), sure=False)
@@ -535,7 +312,7 @@ def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) 
     priced = [
         k
         for k in usable
-        if _TARGETS & set(name_words(columns[k].name))
+        if TARGETS & set(name_words(columns[k].name))
         and looks_measured(columns[k].kind, columns[k].different, n_rows)
     ]
     last = columns[usable[-1]]

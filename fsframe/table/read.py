@@ -32,6 +32,7 @@ from fsframe.table.column_kinds import (
     ranks,
     read_texts,
 )
+from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.columns import (
     check_classes,
     check_columns,
@@ -47,12 +48,7 @@ from fsframe.table.columns import (
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_default_label, untidy
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
-from fsframe.table.label_guess import (
-    is_usual_label,
-    likely_names,
-    looks_measured,
-    names_raise_doubts,
-)
+from fsframe.table.label_guess import looks_measured
 from fsframe.table.reader import (
     ArrayTable,
     Form,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.column_facts import Column
+from fsframe.table.column_names import ABOUT_FEATURES
 from fsframe.table.dialect import unquote
-from fsframe.table.label_guess import ABOUT_FEATURES
 from fsframe.table.reader import ArrayTable
 from fsframe.table.sheet import Sheet
 from fsframe.table.text_file import check_size, is_number

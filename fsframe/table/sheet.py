@@ -16,6 +16,7 @@ import numpy as np
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import OTHER_DATE
+from fsframe.table.column_names import likely_names
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
     check_quotes,
@@ -35,7 +36,6 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
-from fsframe.table.label_guess import likely_names
 from fsframe.table.reader import Form
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of

@@ -1,0 +1,255 @@
+"""What the names of columns say: a label, a time, a person, a sample, how it was taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+"""Names that mean the label wherever the column is."""
+
+_LIKELY = frozenset({
+    "class", "classes", "label", "labels", "target", "outcome", "response", "status", "disease",
+    "condition", "state", "result", "survival", "progression", "event", "subtype", "type", "group",
+    "grade", "stage", "case", "control", "treatment", "arm", "severity", "verdict", "quality",
+    "risk",
+})  # fmt: skip
+_STRONG = frozenset({
+    "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
+    "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
+    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity", "failure",
+    "failed", "defect", "defects",
+})  # fmt: skip
+"""Words of columns that are hardly ever features."""
+
+FACTORS = frozenset({
+    "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
+})  # fmt: skip
+"""Those of labels that are features beside one of these."""
+
+_STATUS_OF = frozenset({
+    "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
+})  # fmt: skip
+"""Words that do so before `status`."""
+
+TARGETS = frozenset({"price", "saleprice", "mpg", "medv", "yield"})
+"""Words of columns of many numbers that are hardly ever features."""
+
+QUANTITIES = TARGETS | {
+    "sales", "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
+    "demand", "consumption", "count", "cnt",
+}  # fmt: skip
+"""Words of last columns that are predicted as numbers."""
+
+_LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
+"""Words of columns that tell what happened in the end."""
+
+_UNKNOWN = frozenset({
+    "unknown", "unk", "missing", "undetermined", "indeterminate", "not known", "not reported",
+    "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
+    "qc", "quality control", "pool", "pooled", "pooled qc", "blank", "solvent", "ntc",
+})  # fmt: skip
+"""Classes, in lower case, that say that none is known, or that mark samples of quality control."""
+
+LABEL_WORDS = _LIKELY | _STRONG
+"""Words of columns that may be the label."""
+
+EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
+_TIMES = frozenset({
+    "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
+    "rfstime", "survtime",
+})  # fmt: skip
+STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
+STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
+_UNITS = frozenset({"days", "weeks", "months", "years"})
+_ENDPOINTS = frozenset({
+    "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
+})  # fmt: skip
+"""What trials and TCGA call an event; the time until it has such a name with `time` in it."""
+
+TECHNICAL = frozenset({
+    "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
+    "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
+    "laboratory", "kit",
+})  # fmt: skip
+"""Words in names of columns that tell how samples were taken or measured."""
+
+PERSONAL = frozenset({
+    "age", "sex", "gender", "race", "ethnicity", "smoker", "smoking",
+})  # fmt: skip
+"""Words in names of columns that describe a person."""
+
+_PEOPLE = frozenset({
+    "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
+    "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
+    "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
+    "household", "couple", "subj", "subjid", "usubjid", "pid", "ptid", "patid",
+})  # fmt: skip
+OF_FEATURES = frozenset({
+    "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
+    "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",
+})  # fmt: skip
+"""Words in the name of a first column that names features, which are in rows then."""
+
+ABOUT_FEATURES = frozenset({
+    "chr", "chrom", "chromosome", "start", "end", "strand", "length", "effective_length", "width",
+    "position", "entrez_gene_id", "entrezid", "description", "symbol", "gene_symbol", "gene_name",
+    "gene_id", "gene_biotype", "biotype", "taxonomy",
+})  # fmt: skip
+"""Names, in lower case, of columns that tools write between the names of features and samples."""
+
+_OF_THE_LIVING = frozenset({
+    "bmi", "pressure", "bp", "sbp", "dbp", "trestbps", "glucose", "cholesterol", "chol", "weight",
+    "height", "pulse", "hemoglobin", "haemoglobin", "insulin", "thickness", "albumin", "sodium",
+    "potassium", "creatinine", "platelets",
+})  # fmt: skip
+_OF_MEASURES = frozenset({
+    "blood", "skin", "body", "systolic", "diastolic", "serum", "plasma", "fasting", "mean", "total",
+    "resting", "baseline", "kg", "cm", "mg", "dl", "mmol", "l", "mm", "hg", "m", "g",
+})  # fmt: skip
+_WHEN = frozenset({
+    "year", "quarter", "month", "week", "day", "date", "visit", "wave", "round", "period",
+    "session", "season", "time", "timepoint", "point",
+})  # fmt: skip
+_OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
+NUMBERED = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_FEWEST_PEOPLE = 4
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column name, in lower case.
+
+    >>> name_words("ER_status"), name_words("PatientID"), name_words("Batch no. 2")
+    (['er', 'status'], ['patient', 'id'], ['batch', 'no', '2'])
+    """
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_outcome(name: str) -> bool:
+    """Whether a column of that name is an outcome, hardly ever a feature."""
+    words = set(name_words(name))
+    return bool(words & _STRONG) or ("status" in words and bool(words & _STATUS_OF))
+
+
+def is_usual_label(name: str) -> bool:
+    """Whether a name is one of `USUAL_LABELS`, in any case."""
+    return name.strip().lower() in USUAL_LABELS
+
+
+def names_raise_doubts(names: Sequence[str]) -> bool:
+    """Whether the names alone make it worth looking at all columns before the last is the label.
+
+    >>> names_raise_doubts(["Survived", "deck"]), names_raise_doubts(["g1", "sex"])
+    (True, True)
+    >>> names_raise_doubts(["g1", "time", "status"]), names_raise_doubts(["time", "g1", "grade"])
+    (True, False)
+    """
+    if not names:
+        return False
+    last = set(name_words(names[-1]))
+    strong = any(is_outcome(name) or TARGETS & set(name_words(name)) for name in names[:-1])
+    return (
+        strong or bool(last & (TECHNICAL | PERSONAL)) or any(True for _ in times_and_events(names))
+    )
+
+
+def times_and_events(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Neighbouring columns that are called like a time and an event, in either order."""
+    words = [set(name_words(name)) for name in names]
+    for k in range(len(names) - 1):
+        for time, event in ((k, k + 1), (k + 1, k)):
+            ends = words[event] & EVENTS and not words[time] & EVENTS
+            units = words[time] & _UNITS and words[event] != {"status"}
+            timed = ends and (words[time] & _TIMES or units) and not words[time] & PERSONAL
+            endpoint = len(words[event]) == 1 and words[event] <= _ENDPOINTS & words[time]
+            if timed or (endpoint and words[time] - words[event] <= _UNITS | {"time"}):
+                yield time, event
+
+
+def likely_names(names: Sequence[str]) -> list[str]:
+    """Those of the names that labels often have.
+
+    >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
+    ['Diagnosis', 'ER_status']
+    """
+    return [name for name in names if LABEL_WORDS & set(name_words(name))]
+
+
+def names_people(name: str, different: int) -> bool:
+    """Whether a column of that name and so many different values tells whose rows they are.
+
+    >>> names_people("PatientID", 40), names_people("subject", 32), names_people("customer", 2)
+    (True, True, False)
+    >>> names_people("patient age", 40)
+    False
+    """
+    words = set(name_words(name))
+    named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
+    return named and different >= _FEWEST_PEOPLE
+
+
+def names_samples(name: str) -> bool:
+    """Whether a column of that name tells which sample or person something was measured on.
+
+    >>> names_samples("SampleID"), names_samples("OlinkID")
+    (True, False)
+    """
+    return bool(set(name_words(name)) & (_PEOPLE | {"sample", "specimen"}))
+
+
+def names_sources(name: str) -> bool:
+    """Whether a column of that name, if its values repeat, tells what a row was taken from.
+
+    >>> names_sources("id"), names_sources("family_id"), names_sources("batch ID")
+    (True, True, False)
+    """
+    words = name_words(name)
+    return words[-1:] == ["id"] and not TECHNICAL & set(words)
+
+
+def is_never_zero(name: str) -> bool:
+    """Whether a column of that name holds what is above zero in everybody who lives.
+
+    >>> is_never_zero("BloodPressure"), is_never_zero("BMI"), is_never_zero("weight change")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & _OF_THE_LIVING) and words <= _OF_THE_LIVING | _OF_MEASURES
+
+
+def names_times(name: str) -> bool:
+    """Whether a column of that name tells when a row was taken: year, visit, wave, …
+
+    >>> names_times("Year"), names_times("visit_no"), names_times("years of schooling")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & _WHEN) and words <= _WHEN | _OF_NAMES
+
+
+def names_duration(name: str) -> bool:
+    """Whether a column of that name tells how long something took.
+
+    >>> names_duration("days_to_death"), names_duration("OS.time"), names_duration("year_of_death")
+    (True, True, False)
+    """
+    return bool(set(name_words(name)) & (_UNITS | _TIMES))
+
+
+def tells_what_happened(name: str) -> bool:
+    """Whether a column of that name tells an outcome, which is no feature of another one.
+
+    >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
+    (True, False)
+    """
+    return bool(set(name_words(name)) & (_LATER | _ENDPOINTS))
+
+
+def says_unknown(label: str) -> bool:
+    """Whether a class is called like a missing value or a sample of quality control.
+
+    >>> says_unknown("Unknown"), says_unknown("QC"), says_unknown("other")
+    (True, True, False)
+    """
+    return label.strip().lower() in _UNKNOWN
