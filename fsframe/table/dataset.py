@@ -424,6 +424,7 @@ class Dataset(FrozenTable):
             )
         place = {name: column for column, name in enumerate(self.feature_names)}
         known = [*place, *(beside or {})]
+        names = spelled_out(names, known)
         unknown = [
             f"{self.name}: no column {name!r} ({option}){did_you_mean(name, known)}"
             for option, wanted in names.items()

@@ -218,7 +218,7 @@ def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[s
     lists = {
         role.name: roles[role.name]
         for role in ROLES.values()
-        if role.given == "columns" and not role.side
+        if role.given == "columns"
         and any(isinstance(key, str) and "*" in key for key in as_keys(roles.get(role.name)))
     }  # fmt: skip
     if not names or not lists:

@@ -121,7 +121,12 @@ def test_a_star_stands_for_all_columns_so_named(tmp_path, form):
     if form == "text":
         frame.write_csv(tmp_path / "t.csv")
         table = tmp_path / "t.csv"
+    if form != "parts":
+        given["adjust"], listed["adjust"] = "rs1*", ["rs1", "rs10", "rs11"]
+        listed["categorical"] = [name for name in listed["categorical"] if name[:3] != "rs1"]
+        listed["categorical"] += listed["adjust"]
     short, long = read(table, **given), read(table, **listed)
+    assert form == "parts" or short.covariates.names == ("rs1", "rs10", "rs11")
     assert short.sha256 == long.sha256 and dict(short.kinds) == dict(long.kinds)
     assert [text for text in short.warnings if "text in" in text] == [
         "text in 12 columns was coded: AA=0, AG=1, GG=2 "
