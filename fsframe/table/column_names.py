@@ -18,7 +18,7 @@ _STRONG = frozenset({
     "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
     "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
     "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity", "failure",
-    "failed", "defect", "defects",
+    "failed", "defects",
 })  # fmt: skip
 """Words of columns that are hardly ever features."""
 
@@ -41,7 +41,8 @@ QUANTITIES = TARGETS | {
 }  # fmt: skip
 """Words of last columns that are predicted as numbers."""
 
-_LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
+_LATER = _STRONG | {"outcome"}
+_LATER -= {"diagnosis", "dx", "malignant", "phenotype", "fraud", "failure", "failed", "defects"}
 """Words of columns that tell what happened in the end."""
 
 _UNKNOWN = frozenset({
