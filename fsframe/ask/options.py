@@ -100,6 +100,7 @@ class TableOptions(TypedDict, total=False):
     in_memory: bool
     transpose: bool
     samples: str | os.PathLike[str]
+    labels: str | os.PathLike[str]
 
 
 class Options(TableOptions, RunOptions, total=False):

@@ -34,7 +34,7 @@ def _of_role(name: str) -> Option:
 
 
 _FORM = (
-    option("--na CODE", "Code for a missing value, such as -999; may be repeated.", multiple=True),
+    option("--na CODE", "Code for a missing value (-999); repeatable.", multiple=True),
     option(
         "--delimiter CHARACTER",
         "Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
@@ -55,7 +55,7 @@ _FORM = (
     option("--y PATH", "HDF5, NPZ, MAT, AnnData: path of the label. [default: y]", called="y_path"),
     option(
         "--names PATH",
-        "HDF5, NPZ: path of the feature names. [default: feature_names]",
+        "Path (HDF5, NPZ) or file of feature names.",
         called="names_path",
     ),
     option("--transpose", "Features are in rows, samples in columns."),
@@ -89,6 +89,7 @@ reading_options = all_options(
         "--feature-groups FILE", "File of features to keep or drop together.", type=click.Path()
     ),
     option("--samples FILE", "Table about the samples: label, groups, …", type=click.Path()),
+    option("--labels FILE", "The label of each row, in a file of its own.", type=click.Path()),
     *_FORM,
 )
 """The options that `read_data` takes."""
@@ -116,6 +117,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "header": options.get("header"),
         "transpose": options.get("transpose") or None,
         "samples": options.get("samples"),
+        "labels": options.get("labels"),
     }
     for key, role in ROLES.items():
         given = options.get(key)

@@ -28,7 +28,7 @@ from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
 from fsframe.system import STOPPING
-from fsframe.table.roles import FURTHER_FILES
+from fsframe.table.roles import with_further_files
 from fsframe.text import printable
 
 if TYPE_CHECKING:
@@ -132,9 +132,8 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     """
     memory, csv_out = options.get("memory"), options.get("csv_out")
     reading: dict[str, Any] = {name: options.get(name) for name in READING}
-    for name in FURTHER_FILES:
-        # The run may be continued in another folder.
-        reading[name] = os.path.abspath(reading[name]) if reading[name] else None
+    # The run may be continued in another folder.
+    reading = with_further_files(reading, Path())
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),

@@ -25,7 +25,7 @@ from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
-from fsframe.table.roles import FURTHER_FILES, ROLES
+from fsframe.table.roles import ROLES, with_further_files
 from fsframe.text import did_you_mean
 
 _MOST_SEEDS = 1000
@@ -57,6 +57,8 @@ READING: dict[str, tuple[type, ...]] = {
     "header": (bool,),
     "transpose": (bool,),
     "samples": (str,),
+    "labels": (str,),
+    "names": (str,),
 }
 """Arguments of `fsframe.read` that a study file may have for a table, and types of their values."""
 
@@ -340,12 +342,9 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
         if not isinstance(options, dict) or not isinstance(options.get("path"), str):
             faults.add(key, 'must be a path, or a section with path = "…"')
             continue
-        reading = _reading(options, key, faults)
+        # Paths in a study file are those of its folder.
+        reading = with_further_files(_reading(options, key, faults), folder)
         path = folder / options["path"]
-        for name in FURTHER_FILES:
-            # Paths in a study file are those of its folder.
-            if isinstance(reading.get(name), str):
-                reading[name] = str(folder / reading[name])
         try:
             data = read(path, **reading)
         except FsframeError as error:

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -179,6 +180,9 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     skip = {*dropped, *others, *(column for column in (group, event) if column is not None)}
     guess = _label(file_contents, names, options.get("label"), skip)
     label, doubts, pair = guess.place, guess.doubts, guess.pair
+    if doubts and frame is None and (beside := _labels_beside(file_contents.path)):
+        option = option_for("--labels", str(beside))
+        doubts = (*doubts, f"{beside.name}, beside it, may hold the label ({option})")
     leaks = []
     if pair is not None and "event" not in options and not skip.intersection(pair):
         (rest,) = {*pair} - {label}
@@ -293,6 +297,19 @@ def _call(chain: str, given: Mapping[str, Any]) -> str:
     """What a program calls to run a chain on a data frame."""
     said = (f"{key}={given[key]!r}" for key in in_order(given))
     return f"fsframe.select({', '.join([repr(chain), 'data', *said])})"
+
+
+_TABLE_AND_LABELS = (("X", "y"), ("x", "y"), ("data", "labels"), ("features", "labels"))
+"""Words in the names of two files, of which the second holds the label of each row of the first."""
+
+
+def _labels_beside(path: Path) -> Path | None:
+    """A file beside a table that by its name holds the labels; None without."""
+    for word, other in _TABLE_AND_LABELS:
+        name = re.sub(rf"(?<![A-Za-z]){word}(?![A-Za-z])", other, path.name)
+        if name != path.name and path.with_name(name).is_file():
+            return path.with_name(name)
+    return None
 
 
 def _label(

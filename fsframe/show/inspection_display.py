@@ -36,7 +36,8 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
     for doubt in inspection.doubts:
         option = "label=" if inspection.of_frame else "--label"
         said = _for_programs(doubt) if inspection.of_frame else doubt
-        yield from _wrapped(f"doubt: {said} ({option})", indent="  ")
+        way = "" if "--labels" in said else f" ({option})"
+        yield from _wrapped(f"doubt: {said}{way}", indent="  ")
     features = [c for k, c in enumerate(contents.columns) if k not in inspection.roles]
     yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
     yield ""

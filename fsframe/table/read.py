@@ -47,7 +47,7 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_default_label, untidy
-from fsframe.table.frames import is_annotated, is_frame, is_labelled
+from fsframe.table.frames import frame_names, is_annotated, is_frame, is_labelled
 from fsframe.table.label_guess import looks_measured
 from fsframe.table.reader import (
     ArrayTable,
@@ -97,6 +97,7 @@ def read(
     name: str = "data",
     transpose: bool = False,
     samples: str | os.PathLike[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
     **sides: str | Iterable[str],
 ) -> Dataset:
     """The table in a file.
@@ -138,7 +139,8 @@ def read(
         Further codes for missing values, such as ``-999``.
     x, y, names : str
         Paths of features, label and feature names in NPZ and HDF5 files; ``x="layers/NAME"`` is a
-        layer of an AnnData.
+        layer of an AnnData. `names` may be a file with the names of a text or an array that has
+        none, one in each line.
     in_memory : bool, optional
         Whether the features of an HDF5 file are loaded, or read by columns. By default they are
         loaded up to 2 GiB as float64, and a larger table is read in parts.
@@ -176,6 +178,9 @@ def read(
     samples : path, optional
         A table about the samples of a text or a workbook, whose first column names them: the label,
         groups, covariates. They are no features, and rows are found by name.
+    labels : path, optional
+        A file with the label of each row, in their order, where the table has none. Its only
+        column is the label; a first one may be that of the table.
     sides : str or several
         Columns of further side roles (`fsframe.table.roles`); not features.
 
@@ -222,6 +227,7 @@ def read(
         delimiter=delimiter, header=header, decimal=decimal, encoding=encoding, na=na,
         x=x, y=y, names=names, in_memory=in_memory, transpose=transpose,
         samples=None if samples is None else os.fspath(samples),
+        labels=None if labels is None else os.fspath(labels),
     )  # fmt: skip
     if is_frame(path) or is_annotated(path) or is_labelled(path):
         layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
@@ -274,6 +280,8 @@ def read(
 
         if missing_label is not None:
             raise cannot_leave_rows_out("a table in parts")
+        if labels is not None:
+            raise RequestError("labels (--labels) goes with a table in memory, not in parts")
         return finished(read_parts(parts, form, asked, task))
 
     if in_parts(path):
@@ -290,6 +298,17 @@ def read(
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
+    if labels is not None:
+        if isinstance(table, ArrayTable):
+            of_labels = table.label_name
+        else:
+            names_in = table.names if isinstance(table, Sheet) else frame_names(table)
+            of_labels = (names_in or ("class",))[-1]
+        if label not in (None, of_labels):
+            raise RequestError(
+                f"the label is {of_labels!r} of {form.labels}: it cannot be {label!r} as well"
+            )
+        asked["label"] = label = of_labels
     if isinstance(table, Sheet):
         worded = (*texts, *([] if event is None else [event]))
         return finished(from_sheet(table, asked, task, worded=worded, given=reading))

@@ -53,7 +53,7 @@ class ArrayTable:
     label_name: str = "y"
     beside: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, repr=False)
     samples: tuple[str, ...] | None = attrs.field(default=None, repr=False)
-    without_label: str = "save both as X and y of an NPZ or HDF5 file"
+    without_label: str = "give the file that holds it (--labels, labels=)"
     notes: tuple[str, ...] = ()
 
     @property
@@ -103,6 +103,7 @@ class Form:
     in_memory: bool | None = None
     transpose: bool = False
     samples: str | None = None
+    labels: str | None = None
 
     def said(self) -> dict[str, Any]:
         """What is not the default, as JSON values.

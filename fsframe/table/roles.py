@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -89,8 +91,20 @@ class Role:
         return f"--{self.name.replace('_', '-')}"
 
 
-FURTHER_FILES = ("feature_groups", "samples")
-"""Arguments of `fsframe.read` whose value is the path of another file."""
+_FURTHER_FILES = ("feature_groups", "samples", "labels")
+
+
+def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Arguments of `fsframe.read`, or options of commands, with the paths of further files from
+    `folder` on."""
+    names = [key for key in ("names", "names_path") if (folder / str(reading.get(key))).is_file()]
+    paths = {
+        key: os.path.abspath(folder / path)
+        for key in (*_FURTHER_FILES, *names)
+        if isinstance(path := reading.get(key), str) and path
+    }
+    return {**reading, **paths}
+
 
 ROLES: dict[str, Role] = {}
 """The roles by name. The column of one cannot have a later one as well, unless that is declared."""

@@ -65,6 +65,8 @@ class Sheet:
         Lines that were left out, and how numbers are spelled.
     form : str
         What the file is called if it is no text, such as "sheet of a workbook".
+    labelled : bool
+        Whether the last column is the label, from a file of its own.
     """
 
     path: Path
@@ -76,6 +78,7 @@ class Sheet:
     missing: Missing = attrs.field(factory=Missing, repr=False)
     notes: tuple[str, ...] = ()
     form: str = ""
+    labelled: bool = False
 
     @property
     def line_word(self) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +35,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
-from fsframe.table.text_file import is_number
+from fsframe.table.text_file import is_number, load_text
 from fsframe.text import counted, did_you_mean, some_of
 
 
@@ -328,7 +330,10 @@ class TextInFile(Table):
     def _about(self) -> dict[str, Any]:
         sheet = self.sheet
         named = sheet.names is not None
-        return {"row_names": sheet.has_row_names, "named": named, "notes": sheet.notes}
+        return {
+            "row_names": sheet.has_row_names, "named": named, "notes": sheet.notes,
+            "label_array": sheet.n_fields - 1 if sheet.labelled else None,
+        }  # fmt: skip
 
     def _taken(
         self, columns: Sequence[int], *, measured: bool = False
@@ -419,9 +424,12 @@ class FrameInFile(Table):
     Parameters
     ----------
     frame : data frame
+    labelled : bool
+        Whether the last column is the label, from a file of its own.
     """
 
     frame: Any
+    labelled: bool = False
 
     @cached_property
     def _series(self) -> list[Any]:
@@ -433,6 +441,10 @@ class FrameInFile(Table):
 
     def column(self, column: int) -> Column:
         return series_values(self._series[column])
+
+    def _about(self) -> dict[str, Any]:
+        label = len(self.names) - 1 if self.labelled else None
+        return {**super()._about(), "label_array": label}
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -497,6 +509,14 @@ def load_content(
     DataError
         If the file is damaged, or of an unknown format.
     """
+    if form.labels is not None:
+        alone = attrs.evolve(form, labels=None)
+        table = load_content(path, kind, alone, one_column=True, refuse=refuse)
+        return _with_labels(table, path, form)
+    if kind not in _FORMS and Path(form.names).is_file():
+        alone = attrs.evolve(form, names=Form().names)
+        table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
+        return _with_names(table, path, form)
     said = form.said()
     reader = reader_named(kind)
     spelled: dict[str, Any] = {}
@@ -530,14 +550,117 @@ def load_content(
     return reader.read(path, **paths)
 
 
-def _about_samples(form: Form, path: Path) -> AboutSamples:
-    """The table about the samples of that at `path`; the one beside it where both were moved."""
-    given = Path(str(form.samples))
-    beside = path.with_name(given.name)
-    other = open_table(
-        beside if beside.is_file() and not given.exists() else given,
-        Form(na=form.na, encoding=form.encoding),
+def _further(given: str | None, path: Path) -> Path:
+    """A further file of the table at `path`; the one beside it where both were moved."""
+    further = Path(str(given))
+    beside = path.with_name(further.name)
+    return beside if beside.is_file() and not further.exists() else further
+
+
+def _opened_with(given: str | None, path: Path, form: Form, header: bool | None = None) -> Table:
+    spelling = Form(na=form.na, encoding=form.encoding, header=header)
+    return open_table(_further(given, path), spelling, one_column=True)
+
+
+_NUMBERED = re.compile(r"([0-9]+)[\s,;]+(.+)")
+
+
+def _with_names(table: Any, path: Path, form: Form) -> Any:
+    """A text or an array without names of columns, with those in the lines of a file.
+
+    Each may stand behind its number. One that occurs again is numbered.
+    """
+    file = _further(form.names, path)
+    lines = [line.strip() for line in load_text(file, form.encoding).decode().splitlines()]
+    lines = [line for line in lines if line]
+    numbered = [*map(_NUMBERED.fullmatch, lines)]
+    if all(numbered):
+        places = [int(found[1]) for found in numbered if found]
+        if places == [*range(places[0], places[0] + len(places))]:
+            lines = [found[2] for found in numbered if found]
+    if not isinstance(table, (Sheet, ArrayTable)) or table.names is not None:
+        raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
+    width = table.n_fields if isinstance(table, Sheet) else table.X.shape[1]
+    if len(lines) != width:
+        raise DataError(f"{file} has {len(lines)} names, and {path} has {width} columns")
+    times = Counter[str]()
+    names = []
+    for name in lines:
+        times[name] += 1
+        names.append(name if times[name] == 1 else f"{name} ({times[name]})")
+    again = [name for name, many in times.items() if many > 1]
+    note = f"names that occur again are numbered: {some_of([*map(repr, again)], 3)}"
+    notes = (*table.notes, *([note] if again else []))
+    if isinstance(table, ArrayTable):
+        return attrs.evolve(table, names=tuple(names), notes=notes)
+    spelled = tuple(quoted(name, table.delimiter) for name in names)
+    return attrs.evolve(table, names=tuple(names), spelled_names=spelled, notes=notes)
+
+
+def _with_labels(table: Any, path: Path, form: Form) -> Any:
+    """A table with the only column of the file of labels as its last, or its label.
+
+    DataError if that file has other columns, but for one that equals the first of the table, or
+    another number of rows.
+    """
+    other = _opened_with(form.labels, path, form)
+    is_sheet = isinstance(table, Sheet)
+    if isinstance(table, ArrayTable):
+        n_rows, names = table.X.shape[0], list(table.others)
+    elif is_sheet:
+        n_rows, names = table.n_rows, list(TextInFile.of(table).names)
+    else:
+        n_rows, names = len(table), list(frame_names(table))
+    if other.n_rows == n_rows - 1:
+        # Of a few rows the first label may occur once.
+        other = _opened_with(form.labels, path, form, header=False)
+    if other.n_rows != n_rows:
+        raise DataError(
+            f"{other.path} has {other.n_rows} rows, and {path} has {n_rows}: a file of labels has "
+            "that of each row, in their order"
+        )
+    cells = [[unquote(cell) for cell in row] for row in other.rows(range(len(other.names)))]
+    if len(other.names) == 2 and is_sheet and [row[0] for row in cells] == table.column(0):
+        cells = [row[1:] for row in cells]
+    elif len(other.names) > 1:
+        raise DataError(
+            f"{other.path} has {len(other.names)} columns: a file of labels has one. A table about "
+            "the rows that names them in its first column is given with --samples (samples=)"
+        )
+    name = other.names[-1] if other.names[-1] != f"f{len(other.names)}" else "class"
+    if name in names:
+        raise DataError(f"{path} has a column {name!r} already, as the label in {other.path}")
+    texts = [row[-1] for row in cells]
+    if isinstance(table, ArrayTable):
+        values = other.column(len(other.names) - 1)
+        labels = np.array([text or "" for text in values]) if isinstance(values, list) else values
+        return attrs.evolve(table, y=labels, label_name=name)
+    if not is_sheet:
+        values = other.column(len(other.names) - 1)
+        if hasattr(table, "append_column"):
+            return table.append_column(name, [values])
+        if hasattr(table, "with_columns"):
+            import polars
+
+            return table.with_columns(polars.Series(name, values))
+        return table.assign(**{name: values})
+    sign = table.delimiter
+    head = [*(table.spelled_names or names), quoted(name, sign)]
+    rows = zip(table.rows(range(table.n_fields)), texts, strict=True)
+    lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
+    joined = load_sheet(
+        path,
+        Form(delimiter=sign, decimal=table.cells.decimal, header=True, na=form.na),
+        text="".join(sign.join(line) + "\n" for line in lines).encode(),
+        called=table.form,
+        notes=table.notes,
     )
+    return attrs.evolve(joined, first_line=table.first_line, labelled=True)
+
+
+def _about_samples(form: Form, path: Path) -> AboutSamples:
+    """The table about the samples of that at `path`."""
+    other = _opened_with(form.samples, path, form)
     return AboutSamples(
         path=other.path,
         names=[unquote(cells[0]) for cells in other.rows([0])],
@@ -571,8 +694,9 @@ def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Tabl
     if isinstance(content, ArrayTable):
         return ArraysInFile.of(content, _FORMS.get(kind, kind))
     return FrameInFile(
-        path=table_path, form=kind, names=frame_names(content), n_rows=len(content), frame=content
-    )
+        path=table_path, form=kind, names=frame_names(content), n_rows=len(content), frame=content,
+        labelled=form.labels is not None,
+    )  # fmt: skip
 
 
 def read_table(path: str | os.PathLike[str], **form: Any) -> Table:

@@ -70,11 +70,16 @@ _BLOCK = 1 << 22
 
 
 class NpyReader(Reader):
-    """One array, samples × columns; the label is one of the columns."""
+    """One array, samples × columns; the label is one of the columns, or a file of its own."""
 
     def _read(self, path: Path) -> Any:
         # Mapping refuses a file that is shorter than its header declares, before allocating memory.
         array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.ndim == 1 and array.size and array.dtype.kind in "fiubU":
+            import polars
+
+            check_size(array.nbytes, f"{path} of shape {array.shape}")
+            return polars.DataFrame({"f1": array.tolist()})
         if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
             raise DataError(
                 f"{path} holds an array of {array.dtype} of shape {array.shape}, not a table of "

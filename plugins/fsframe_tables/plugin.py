@@ -48,7 +48,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="npy",
         target="fsframe_tables.matrices:NpyReader",
-        summary="One array (.npy); the label is a column of it",
+        summary="One array (.npy); the label is a column of it, or another (--labels)",
         starts=(b"\x93NUMPY",),
     )
     yield ReaderEntry(

@@ -232,8 +232,8 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        ("npy", "save both as X and y of an NPZ"),
-        ("csr", "save both as X and y of an NPZ"),
+        ("npy", "give the file that holds it \\(--labels"),
+        ("csr", "give the file that holds it \\(--labels"),
         ("mtx", "or name the feature that is the label"),
         ("mat", r"it holds A, B: name one \(y=…, --y\)"),
         ("h5ad", "it has the annotations depth, donor, type: name one, or name the feature"),
