@@ -557,8 +557,8 @@ def _further(given: str | None, path: Path) -> Path:
     return beside if beside.is_file() and not further.exists() else further
 
 
-def _opened_with(given: str | None, path: Path, form: Form, header: bool | None = None) -> Table:
-    spelling = Form(na=form.na, encoding=form.encoding, header=header)
+def _opened_with(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
+    spelling = Form(na=form.na, encoding=form.encoding, **spelled)
     return open_table(_further(given, path), spelling, one_column=True)
 
 
@@ -603,8 +603,10 @@ def _with_labels(table: Any, path: Path, form: Form) -> Any:
     DataError if that file has other columns, but for one that equals the first of the table, or
     another number of rows.
     """
-    other = _opened_with(form.labels, path, form)
     is_sheet = isinstance(table, Sheet)
+    # One column with decimal commas is no table of two.
+    decimal = "," if is_sheet and table.cells.decimal == "," else None
+    other = _opened_with(form.labels, path, form, decimal=decimal)
     if isinstance(table, ArrayTable):
         n_rows, names = table.X.shape[0], list(table.others)
     elif is_sheet:
@@ -613,7 +615,7 @@ def _with_labels(table: Any, path: Path, form: Form) -> Any:
         n_rows, names = len(table), list(frame_names(table))
     if other.n_rows == n_rows - 1:
         # Of a few rows the first label may occur once.
-        other = _opened_with(form.labels, path, form, header=False)
+        other = _opened_with(form.labels, path, form, decimal=decimal, header=False)
     if other.n_rows != n_rows:
         raise DataError(
             f"{other.path} has {other.n_rows} rows, and {path} has {n_rows}: a file of labels has "

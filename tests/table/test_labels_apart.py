@@ -65,6 +65,13 @@ def test_it_is_the_whole_table(folder: Path, table: str) -> None:
     assert ran.code == 0 and len(ran.json["selected"]) == 1, ran.err
 
 
+def test_decimal_commas_hold_for_both_files(folder: Path) -> None:
+    Path("t.csv").write_text("a;b\n1,5;2\n2,5;3\n3,5;1\n4,25;2\n")
+    Path("t.txt").write_text("1,5\n2,5\n3,75\n4,1\n")
+    data = read("t.csv", labels="t.txt")
+    assert data.y.tolist() == [1.5, 2.5, 3.75, 4.1] and data.X[3, 0] == 4.25
+
+
 def test_names_stand_in_a_file_too(folder: Path) -> None:
     for table in ("X_train.txt", "X.npy"):
         data = read(table, labels="y.npy", names="features.txt")
