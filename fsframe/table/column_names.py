@@ -32,11 +32,17 @@ _STATUS_OF = frozenset({
 })  # fmt: skip
 """Words that do so before `status`."""
 
-TARGETS = frozenset({"price", "saleprice", "mpg", "medv", "yield"})
+TARGETS = frozenset({"price", "saleprice", "sales", "mpg", "medv", "yield"})
 """Words of columns of many numbers that are hardly ever features."""
 
+_OF_TARGETS = frozenset({
+    "sale", "selling", "sold", "final", "median", "house", "crop", "grain", "daily", "weekly",
+    "monthly", "total", "item", "outlet", "store",
+})  # fmt: skip
+"""Words beside these: a fuel price or an opening price is rather a feature."""
+
 QUANTITIES = TARGETS | {
-    "sales", "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
+    "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
     "demand", "consumption", "count", "cnt",
 }  # fmt: skip
 """Words of last columns that are predicted as numbers."""
@@ -133,6 +139,18 @@ def is_outcome(name: str) -> bool:
     return bool(words & _STRONG) or ("status" in words and bool(words & _STATUS_OF))
 
 
+def is_target(name: str) -> bool:
+    """Whether a column of that name, of many numbers, is hardly ever a feature.
+
+    >>> is_target("selling_price"), is_target("yield_t_ha"), is_target("Fuel_Price")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & TARGETS) and all(
+        word in TARGETS | _OF_TARGETS or len(word) <= 3 for word in words
+    )
+
+
 def is_usual_label(name: str) -> bool:
     """Whether a name is one of `USUAL_LABELS`, in any case."""
     return name.strip().lower() in USUAL_LABELS
@@ -149,7 +167,7 @@ def names_raise_doubts(names: Sequence[str]) -> bool:
     if not names:
         return False
     last = set(name_words(names[-1]))
-    strong = any(is_outcome(name) or TARGETS & set(name_words(name)) for name in names[:-1])
+    strong = any(is_outcome(name) or is_target(name) for name in names[:-1])
     return (
         strong or bool(last & (TECHNICAL | PERSONAL)) or any(True for _ in times_and_events(names))
     )

@@ -24,10 +24,10 @@ from fsframe.table.column_names import (
     QUANTITIES,
     STARTS,
     STOPS,
-    TARGETS,
     TECHNICAL,
     USUAL_LABELS,
     is_outcome,
+    is_target,
     is_usual_label,
     name_words,
     names_people,
@@ -295,7 +295,7 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     few = [k for k in few if not stem or not columns[k].name.startswith(stem)]
     if measured and words & QUANTITIES:
         few = [k for k in few if is_likely_label(columns[k])]
-    if measured and words & TARGETS:
+    if measured and is_target(name):
         few = [k for k in few if is_outcome(columns[k].name)]
     if few:
         doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
@@ -312,7 +312,7 @@ def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) 
     priced = [
         k
         for k in usable
-        if TARGETS & set(name_words(columns[k].name))
+        if is_target(columns[k].name)
         and looks_measured(columns[k].kind, columns[k].different, n_rows)
     ]
     last = columns[usable[-1]]

@@ -245,6 +245,9 @@ def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> No
     said = told(call("inspect t.csv"))
     assert "label: selling_price, a guess (regression: " in said
     assert "doubt: it is not the last column, which is 'seats'" in said
+    fuel = cars.rename({"selling_price": "fuel_price"}).drop("grp")
+    fuel.select("g0", "fuel_price", "g1", "seats").write_csv(here / "t.csv")
+    assert "label: seats, a guess" in told(call("inspect t.csv"))
     # A mark of one pupil alone.
     marks = measurements(mark=[*range(1, 12)] + [*range(2, 9)] * 7)
     marks.drop("grp").write_csv(here / "t.csv")
