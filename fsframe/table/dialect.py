@@ -230,8 +230,8 @@ def _is_a_row(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
 
     Beside numbers one such word is enough, otherwise they are half of all. A column that holds
     nothing but its own name is an answer that was given or not. Numbers beside words that stand
-    above text only are those of a row if most of them lie between those below: names such as 400,
-    410, … do not, or they rise.
+    above text only are those of a row if most of them lie between those below and not all are
+    whole: names such as 400, 410, … do not, or they rise.
     """
     words = [k for k, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
     again = 0
@@ -248,16 +248,19 @@ def _fits_the_numbers(first: Sequence[str], near: Sequence[Sequence[str]]) -> bo
     columns = [*zip(*(row for row in near if len(row) == len(first)), strict=True)]
     if len(columns) < len(first) or len(columns[0]) < _FEWEST_BELOW:
         return False
-    numbers, between = [], 0
+    numbers, between, parts = [], 0, False
     for cell, below in zip(first, columns, strict=True):
         values = [float(text) for text in below if is_number(text)]
         if is_number(cell) and values:
             numbers.append(float(cell))
             between += min(values) <= numbers[-1] <= max(values)
+            parts = parts or "." in cell
         elif bool(values) and not is_missing(cell):
             return False
-    rise = all(a < b for a, b in pairwise(numbers))
-    return len(numbers) >= _FEWEST_NUMBERS and 3 * between >= 2 * len(numbers) and not rise
+    # Samples by number above counts are names, and so are years or bands, up or down.
+    ordered = len({a < b for a, b in pairwise(numbers)}) < 2
+    enough = len(numbers) >= _FEWEST_NUMBERS and 3 * between >= 2 * len(numbers)
+    return enough and parts and not ordered
 
 
 _FEWEST_NUMBERS, _FEWEST_BELOW = 4, 5

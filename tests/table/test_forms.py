@@ -390,6 +390,10 @@ MILES = "".join(
          ["name", "400", "410", "390", "420"]),
         ("name,2.5,3.5,5.5,7.1\n" + "".join(f"s{k},{k},{9 - k},{k},{8 - k}\n" for k in range(9)),
          ["name", "2.5", "3.5", "5.5", "7.1"]),
+        ("gene,4,7,3,8\n" + "".join(f"g{k},{k},{9 - k},{k},{8 - k}\n" for k in range(9)),
+         ["gene", "4", "7", "3", "8"]),
+        ("place,7.1,5.5,3.5,2.5\n" + "".join(f"p{k},{k},{9 - k},{k},{8 - k}\n" for k in range(9)),
+         ["place", "7.1", "5.5", "3.5", "2.5"]),
     ],
 )  # fmt: skip
 def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, names):
