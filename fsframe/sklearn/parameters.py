@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -199,7 +199,7 @@ def chain_text(given: Any) -> Any:
 
 
 def _parts(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return list(given) if _is_list(given) else [given]
 
 
 def _stages(part: Any) -> tuple[Stage, ...]:
@@ -226,16 +226,6 @@ def _registered_name(method: Selector | Classifier) -> str:
     return method.method_name()
 
 
-@attrs.frozen(kw_only=True)
-class _Place:
-    """Position of a stage: the part of the given chain, and the stage of its text."""
-
-    key: str
-    name: str
-    part: int
-    stage: int
-
-
 def _names(part: Any) -> list[str]:
     """Names of the stages of one part; none if it cannot be parsed."""
     try:
@@ -250,19 +240,18 @@ def _names(part: Any) -> list[str]:
         return []
 
 
-def _places(given: Any) -> list[_Place]:
+def _places(given: Any) -> list[tuple[str, int, int]]:
+    """Each stage: its name in parameter names, the part of the chain, and its place in that."""
     stages = [
-        (part, stage, name)
+        (re.sub(r"\W", "_", name.rpartition("/")[2]), part, place)
         for part, one in enumerate(_parts(given))
-        for stage, name in enumerate(_names(one))
+        for place, name in enumerate(_names(one))
     ]
-    plain = [re.sub(r"\W", "_", name.rpartition("/")[2]) for _, _, name in stages]
-    times, seen = Counter(plain), Counter[str]()
+    times, seen = Counter(key for key, _, _ in stages), Counter[str]()
     places = []
-    for (part, stage, name), key in zip(stages, plain, strict=True):
+    for key, part, place in stages:
         seen[key] += 1
-        numbered = key if times[key] == 1 else f"{key}_{seen[key]}"
-        places.append(_Place(key=numbered, name=name, part=part, stage=stage))
+        places.append((key if times[key] == 1 else f"{key}_{seen[key]}", part, place))
     return places
 
 
@@ -272,7 +261,7 @@ def stage_keys(given: Any) -> list[str]:
     >>> stage_keys("simba-mbiw:top=9 jmi:top=5 jmi:top=2")
     ['simba_mbiw', 'jmi_1', 'jmi_2']
     """
-    return [place.key for place in _places(given)]
+    return [key for key, _, _ in _places(given)]
 
 
 def stage_values(given: Any) -> dict[str, Any]:
@@ -288,15 +277,15 @@ def stage_values(given: Any) -> dict[str, Any]:
     """
     parts = _parts(given)
     parameters: dict[str, Any] = {}
-    for place in _places(given):
-        part = parts[place.part]
+    for key, number, place in _places(given):
+        part = parts[number]
         if hasattr(part, "get_params"):
-            values = _within(part.get_params(deep=True), _inner_key(part, place.stage))
+            values = _within(part.get_params(deep=True), _inner_key(part, place))
         elif isinstance(part, (Selector, Classifier)):
             values = part.values()
         else:
-            values = dict(_read(parse_stages(str(part))[place.stage]))
-        parameters |= {f"{place.key}__{name}": value for name, value in values.items()}
+            values = dict(_read(parse_stages(str(part))[place]))
+        parameters |= {f"{key}__{name}": value for name, value in values.items()}
     return parameters
 
 
@@ -360,24 +349,24 @@ def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
     'mim:top=20 immigrate:sigma=0.5'
     """
     parts = [str(part) if isinstance(part, Chain) else part for part in _parts(given)]
-    places = {place.key: place for place in _places(given)}
+    places = {key: (number, place) for key, number, place in _places(given)}
     for full, value in values.items():
         key, _, name = full.partition("__")
         if key not in places or not name:
             raise InvalidRequest(_no_stage(full, key, places))
-        place = places[key]
-        part = parts[place.part]
+        number, place = places[key]
+        part = parts[number]
         if hasattr(part, "set_params"):
-            inner = _inner_key(part, place.stage)
+            inner = _inner_key(part, place)
             part.set_params(**{f"{inner}__{name}" if inner else name: value})
         elif isinstance(part, str):
             texts = list(parse_stages(part))
-            texts[place.stage] = _set(texts[place.stage], full, name, value)
-            parts[place.part] = format_stages(texts)
+            texts[place] = _set(texts[place], full, name, value)
+            parts[number] = format_stages(texts)
         else:
             _known(full, name, {p.name: p for p in part.parameters()})
             with as_value_errors():
-                parts[place.part] = attrs.evolve(part, **{name: value})
+                parts[number] = attrs.evolve(part, **{name: value})
     return parts[0] if len(parts) == 1 and not _is_list(given) else parts
 
 
@@ -404,7 +393,7 @@ def _known(full: str, name: str, parameters: Mapping[str, Parameter]) -> Paramet
     return parameters[name]
 
 
-def _no_stage(full: str, key: str, places: Mapping[str, _Place]) -> str:
+def _no_stage(full: str, key: str, places: Collection[str]) -> str:
     several = [place for place in places if re.fullmatch(rf"{re.escape(key)}_\d+", place)]
     if several:
         ways = " or ".join(full.replace(key, one, 1) for one in several)
