@@ -41,7 +41,7 @@ from fsframe.sklearn.parameters import (
     stage_values,
     with_stage_values,
 )
-from fsframe.sklearn.tables import Codes, Training, roles_of
+from fsframe.sklearn.tables import Codes, Training
 from fsframe.table.side_columns import LABELS
 
 
@@ -137,10 +137,9 @@ class ChainEstimator(StageEstimator):
         """
         chain = self._chain()
         task = self._task_of(chain.classifier)
-        roles = roles_of(
-            self, sample_weight=sample_weight, groups=groups, times=times, adjust=adjust
-        )
-        training, results = self._run(X, y, roles, task, _tasks(chain))
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        of_rows |= {"times": times, "adjust": adjust}
+        training, results = self._run(X, y, task, _tasks(chain), **of_rows)
         selections = [each if isinstance(each, Selection) else None for each in results]
         self._set_selections(selections, training.codes)
         if isinstance(self, PredictsRows):

@@ -40,12 +40,10 @@ from fsframe.sklearn.parameters import (
 )
 from fsframe.sklearn.tables import (
     Codes,
-    Roles,
     Training,
     category_places,
     new_rows,
     promises_missing,
-    roles_of,
     takes_missing,
     times_as_numbers,
     training_table,
@@ -388,12 +386,15 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _run(
-        self, X: Any, y: ArrayLike, roles: Roles, task: str, tasks: Collection[str]
+        self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any
     ) -> tuple[Training, list[StageResult]]:
-        """Run the chain on the table for a fit: that table, and the result of each stage."""
+        """Run the chain on the table for a fit: that table, and the result of each stage.
+
+        `of_rows` are further arguments of `fit`.
+        """
         run, chain = run_of(self), self._chain()
         with as_value_errors():
-            training = training_table(self, chain, X, y, roles, task=task, tasks=tasks)
+            training = training_table(self, chain, X, y, task=task, tasks=tasks, **of_rows)
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run, training.upstream))
         self._codes = training.codes
@@ -551,11 +552,11 @@ class SelectorEstimator(Selecting, MethodEstimator):
         PluginError
             If the method fails.
         """
-        return self._select(X, y, roles_of(self, groups=groups, times=times, adjust=adjust))
+        return self._select(X, y, groups=groups, times=times, adjust=adjust)
 
-    def _select(self, X: Any, y: ArrayLike, roles: Roles) -> Self:
+    def _select(self, X: Any, y: ArrayLike, **of_rows: Any) -> Self:
         task = getattr(self, "task", "auto")
-        training, results = self._run(X, y, roles, task, self._method.tasks)
+        training, results = self._run(X, y, task, self._method.tasks, **of_rows)
         (selection,) = results
         assert isinstance(selection, Selection)
         self.selection_ = selection
@@ -602,10 +603,8 @@ class WeightedSelectorEstimator(SelectorEstimator):
         PluginError
             If the method fails.
         """
-        roles = roles_of(
-            self, sample_weight=sample_weight, groups=groups, times=times, adjust=adjust
-        )
-        return self._select(X, y, roles)
+        of_rows = {"groups": groups, "times": times, "adjust": adjust}
+        return self._select(X, y, sample_weight=sample_weight, **of_rows)
 
 
 class _MethodPredictor(MethodEstimator):
@@ -638,7 +637,7 @@ class _MethodPredictor(MethodEstimator):
         PluginError
             If the method fails.
         """
-        training, results = self._run(X, y, roles_of(self), "auto", self._tasks())
+        training, results = self._run(X, y, "auto", self._tasks())
         (fitted,) = results
         assert isinstance(fitted, FittedOnColumns)
         self._set_fitted(training, fitted)

@@ -28,71 +28,54 @@ from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame,
 from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Roles:
-    """Roles of columns and rows from an estimator and a call of `fit`; None if not given.
+def _with_roles(data: Dataset, estimator: Any, times: ArrayLike | None, adjust: Any) -> Dataset:
+    """The table with the roles of columns that the estimator's settings name, times and covariates.
 
-    `always_keep` and `feature_groups` are as their settings say; `sample_weight`, `groups` and
-    `times` (n_samples,) are numbers, any values, and numbers or dates; `adjust` are covariates,
-    (n_samples,) or (n_samples, q) numbers or text, or a data frame.
+    `times` (n_samples,) are numbers or dates; `adjust` (n_samples,) or (n_samples, q) numbers or
+    text, or a data frame.
+
+    Raises
+    ------
+    InvalidRequest
+        If a parameter has an invalid type.
+    DataError
+        If there is no such column, or times or covariates have missing values or the wrong length.
     """
-
-    always_keep: Any = None
-    feature_groups: Any = None
-    sample_weight: ArrayLike | None = None
-    groups: ArrayLike | None = None
-    times: ArrayLike | None = None
-    adjust: Any = None
-
-    def given_to(self, data: Dataset) -> Dataset:
-        """The table with these roles, besides weights and groups.
-
-        Raises
-        ------
-        InvalidRequest
-            If a parameter has an invalid type.
-        DataError
-            If there is no such column, or times or covariates have missing values or the wrong
-            length.
-        """
-        changed: dict[str, Any] = {}
-        if self.always_keep is not None:
-            places = _places(data, self.always_keep, "always_keep")
-            mask = np.isin(np.arange(data.n_features), places)
-            changed["keep"] = kept_columns(mask, data.n_features)
-        if self.feature_groups is not None:
-            changed["feature_groups"] = self._sets(data)
-        if self.times is not None:
-            column = {"times": _moments(self.times)}
-            changed["times"] = _beside(column, [False], data.n_samples, "times")
-        if self.adjust is not None:
-            columns, nominal = _covariates(self.adjust)
-            changed["covariates"] = _beside(columns, nominal, data.n_samples, "adjust")
-        return attrs.evolve(data, **changed) if changed else data
-
-    def _sets(self, data: Dataset) -> dict[str, tuple[str, ...]]:
-        given = self.feature_groups
-        if not isinstance(given, Mapping):
-            raise InvalidRequest(
-                "feature_groups must be a mapping of names of groups to their columns, such as "
-                f"{{'scale': ['x1', 'x4']}}, not {type(given).__name__}"
-            )
-        sets = {}
-        for name, members in given.items():
-            places = _places(data, members, f"feature_groups, {str(name)!r}")
-            sets[str(name)] = tuple(data.feature_names[place] for place in places)
-        feature_sets(sets, data.feature_names)
-        return sets
-
-
-def roles_of(estimator: Any, **of_rows: Any) -> Roles:
-    """The roles from an estimator's settings, and those of rows from a call of its `fit`."""
     method = getattr(estimator, "_method", None)
     settings = SETTINGS if method is None else settings_of(method)
-    column_roles = {
-        n: getattr(estimator, n) for n in ("always_keep", "feature_groups") if n in settings
-    }
-    return Roles(**column_roles, **of_rows)
+    always_keep, feature_groups = (
+        getattr(estimator, name) if name in settings else None
+        for name in ("always_keep", "feature_groups")
+    )
+    changed: dict[str, Any] = {}
+    if always_keep is not None:
+        places = _places(data, always_keep, "always_keep")
+        mask = np.isin(np.arange(data.n_features), places)
+        changed["keep"] = kept_columns(mask, data.n_features)
+    if feature_groups is not None:
+        changed["feature_groups"] = _sets(data, feature_groups)
+    if times is not None:
+        column = {"times": _moments(times)}
+        changed["times"] = _beside(column, [False], data.n_samples, "times")
+    if adjust is not None:
+        columns, nominal = _covariates(adjust)
+        changed["covariates"] = _beside(columns, nominal, data.n_samples, "adjust")
+    return attrs.evolve(data, **changed) if changed else data
+
+
+def _sets(data: Dataset, given: Any) -> dict[str, tuple[str, ...]]:
+    """The names of the features of each group of `feature_groups`."""
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(
+            "feature_groups must be a mapping of names of groups to their columns, such as "
+            f"{{'scale': ['x1', 'x4']}}, not {type(given).__name__}"
+        )
+    sets = {}
+    for name, members in given.items():
+        places = _places(data, members, f"feature_groups, {str(name)!r}")
+        sets[str(name)] = tuple(data.feature_names[place] for place in places)
+    feature_sets(sets, data.feature_names)
+    return sets
 
 
 def _places(data: Dataset, given: Any, what: str) -> list[int]:
@@ -301,13 +284,17 @@ def training_table(
     chain: Chain,
     X: Any,
     y: ArrayLike,
-    roles: Roles,
     *,
     task: str,
     tasks: Collection[str],
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    adjust: Any = None,
 ) -> Training:
     """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
+    The last four are as `fit` takes them.
     A scipy sparse X (csr or csc) is taken as by `Dataset.from_arrays`.
     Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
     the frame, else x0, x1, …. Missing values and weights are those that the chain accepts.
@@ -350,7 +337,7 @@ def training_table(
                 "target; classes are for a classifier, such as ChainClassifier"
             ) from None
     names = getattr(estimator, "feature_names_in_", None)
-    counts, importance = sample_weights(roles.sample_weight, X, counting_stages(chain))
+    counts, importance = sample_weights(sample_weight, X, counting_stages(chain))
     if counts is not None:
         check_weights(chain)
     data = Dataset.from_arrays(
@@ -359,7 +346,7 @@ def training_table(
         [f"x{j}" for j in range(X.shape[1])] if names is None else list(names),
         categorical=nominal,
         kinds=kinds,
-        groups=roles.groups,
+        groups=groups,
         name="X",
         label_name="y",
         task=kind,
@@ -367,7 +354,7 @@ def training_table(
         weights=counts,
         weight_name="sample_weight",
     )
-    data = roles.given_to(data)
+    data = _with_roles(data, estimator, times, adjust)
     classes = np.unique(labels) if kind == "classification" else labels[:0]
     upstream = None
     if importance is not None:
