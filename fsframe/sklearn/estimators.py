@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix, issparse, sparray, spmatrix
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -51,13 +51,6 @@ from fsframe.sklearn.tables import (
 )
 from fsframe.table.arrays import unmasked
 from fsframe.table.frames import frame_names, frame_texts, is_frame
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
-    DenseColumns: TypeAlias = NDArray[Any] | pandas.DataFrame | polars.DataFrame
-    SparseColumns: TypeAlias = csr_array | csc_array | csr_matrix | csc_matrix
 
 
 class FittedAttributes:
@@ -286,14 +279,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
     _codes: Codes
     _allows_nan: Callable[[], bool]
 
-    # Dense X first: without stubs of scipy, sparse types are Any, and Any takes everything.
-    @overload
-    def transform(self, X: ArrayLike) -> DenseColumns: ...
-
-    @overload
-    def transform(self, X: sparray | spmatrix) -> SparseColumns: ...
-
-    def transform(self, X: Any) -> DenseColumns | SparseColumns:
+    def transform(self, X: Any) -> Any:
         """The kept columns of `X` (n_samples, n_features), in the order of the table.
 
         Returns
@@ -315,13 +301,13 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             skip_check_array=as_frame,
             reset=False,
         )
-        kept: Any = self._transform(X)
+        kept = self._transform(X)
         if issparse(X) and not issparse(kept):
             # Scikit-learn returns a dense array without columns if no column is kept.
             kept = X[:, :0]
         selection = self.selection_
         if selection.fill is None:
-            return kept  # type: ignore[no-any-return]
+            return kept
         if issparse(X):
             raise InvalidData(
                 "X is sparse, and a stage of this estimator fills missing values, which are then "
@@ -332,8 +318,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
             # The donors' values for each row, for each kept column.
             values = filled_rows(rows, self._kept(), selection.fill, selection.donors).T
-        filled: DenseColumns = with_gaps_filled(kept, self._filling(values))
-        return filled
+        return with_gaps_filled(kept, self._filling(values))
 
     def _check_filling(self, X: Any) -> None:
         """Refuse to fill categorical columns whose category names are not known."""
