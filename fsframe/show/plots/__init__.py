@@ -301,22 +301,15 @@ def draw(
         raise RequestError(f"the plot {name!r} needs the table of the run: … RUN on DATA")
     subject: Any = list(records) if kind.several else records[0]
     more = (data,) if kind.data else ()
-    if not kind.target:
-        return _drawn_by_plugin(name, subject, more, ax, given)
-    module, _, function = kind.target.partition(":")
-    drawer: Any = getattr(import_module(f"fsframe.show.plots.{module}"), function)
-    return drawer(subject, *more, ax=ax, **given)
-
-
-def _drawn_by_plugin(
-    name: str, subject: Any, more: tuple[Any, ...], ax: Any, options: Mapping[str, Any]
-) -> Any:
+    if kind.target:
+        module, _, function = kind.target.partition(":")
+        drawer: Any = getattr(import_module(f"fsframe.show.plots.{module}"), function)
+        return drawer(subject, *more, ax=ax, **given)
     from fsframe.show.plots.canvas import axes_for
 
     plot = plots[name]
-    with axes_for(ax, *plot.size) as (panel,):
-        with in_stage(plot, name, "plot"):
-            plot()._draw(panel, subject, *more, **options)
+    with axes_for(ax, *plot.size) as (panel,), in_stage(plot, name, "plot"):
+        plot()._draw(panel, subject, *more, **given)
         return panel.figure
 
 

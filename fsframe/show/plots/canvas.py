@@ -193,9 +193,7 @@ def without_frame(panel: Any) -> None:
 def square_of_shares(panel: Any, diagonal: str, x: str, y: str) -> None:
     """A square panel of two shares, with a dotted diagonal, and what they are."""
     panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label=diagonal)
-    panel.set_xlabel(x)
-    panel.set_ylabel(y)
-    panel.set_aspect("equal")
+    panel.set(xlabel=x, ylabel=y, aspect="equal")
 
 
 def drawable(values: ArrayLike) -> NDArray[np.bool_]:

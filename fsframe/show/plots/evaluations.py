@@ -311,8 +311,7 @@ def accuracy_against_stability(
             panel.errorbar(x, y, **bars, **style, mfc=face, ms=7, label=label)
         # With equal stabilities the axis would extend beyond 1.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
-        panel.set_xlabel("stability φ of the kept features")
-        panel.set_ylabel(f"{quality} on held-out rows")
+        panel.set(xlabel="stability φ of the kept features", ylabel=f"{quality} on held-out rows")
         if sign < 0:
             panel.invert_yaxis()
         legend_above(panel, title="filled: on the Pareto front", fontsize="small")
@@ -351,9 +350,8 @@ def critical_difference(
     m = len(chains)
     half = (m + 1) // 2
     with axes_for(ax, 7.4, 1.6 + 0.26 * (half + len(summary.groups))) as (panel,):
-        panel.set_xlim(0.4, m + 0.6)
         low = -0.5 * (len(summary.groups) + half + 1.5)
-        panel.set_ylim(low, 1.6)
+        panel.set(xlim=(0.4, m + 0.6), ylim=(low, 1.6))
         panel.axis("off")
         panel.plot([1, m], [0, 0], color="black", lw=1.0)
         for rank in range(1, m + 1):

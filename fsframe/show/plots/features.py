@@ -120,9 +120,8 @@ def _shares(panel: Any, shown: AnswerTable, places: NDArray[np.float64], n_kept:
         colour, face = _COLOURS[row < n_kept]
         panel.plot([low[row], high[row]], [place, place], color=colour, lw=1.2)
         panel.plot(share[row], place, "s", color=colour, mfc=face, ms=5, zorder=3)
-    panel.set_xlim(-0.03, 1.03)
+    panel.set(xlim=(-0.03, 1.03), xlabel="share of resamples that keep it")
     panel.tick_params(axis="y", length=0, labelleft=False)
-    panel.set_xlabel("share of resamples that keep it")
 
 
 def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, most: int = 12) -> Any:
@@ -218,8 +217,8 @@ def convergence(record: RunRecord, ax: Any = None) -> Any:
         for number, (name, cost) in enumerate(known):
             steps = spread(len(cost))
             panel.plot(steps, cost[steps], **look(number), ms=3, label=short(name))
-        panel.set_xlabel("iteration")
-        panel.set_ylabel("cost" if len(known) > 1 else f"cost ({short(known[0][0])})")
+        what = "cost" if len(known) > 1 else f"cost ({short(known[0][0])})"
+        panel.set(xlabel="iteration", ylabel=what)
         if len(known) > 1:
             panel.legend()
         return panel.figure

@@ -78,9 +78,8 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
                 for a, b in np.argwhere(matrix < 0):
                     inside(panel, b, a, "−", fontsize="small")
         else:
-            panel.set_xlabel(f"{m} features, in the order of their clusters")
-            panel.set_yticks([])
-            panel.set_xticks([])
+            text = f"{m} features, in the order of their clusters"
+            panel.set(xlabel=text, xticks=[], yticks=[])
         without_frame(panel)
         bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
         # Above the bar: beside it, the label of a small matrix would be cut off.
@@ -182,10 +181,8 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             label = printable(name_of, longest=28)
             panel.text(*1.06 * at[k], label, **_around(angle[k], len(names)))
         room = 1.1 + 0.055 * max(min(28, len(n)) for n in names)
-        panel.set_xlim(-room, room)
         height = 0.3 * room if flat else room if len(names) > _UPRIGHT else 1.25
-        panel.set_ylim(-height, height)
-        panel.set_aspect("equal")
+        panel.set(xlim=(-room, room), ylim=(-height, height), aspect="equal")
         panel.axis("off")
         title, best = ("pairs with", "") if significant else ("no pair has", ": best by p")
         panel.set_title(f"{title} q ≤ {_LEVEL:g}{best}; thicker: smaller p", fontsize="medium")
@@ -241,8 +238,7 @@ def pair_picture(
             _odds(panel, data, x, y, known)
         else:
             _scatter(panel, data, x, y, np.flatnonzero(known))
-        panel.set_xlabel(feature_label(record, a))
-        panel.set_ylabel(feature_label(record, b))
+        panel.set(xlabel=feature_label(record, a), ylabel=feature_label(record, b))
         for text in (panel.xaxis.label, panel.yaxis.label):
             text.set_parse_math(False)
         return panel.figure

@@ -79,8 +79,8 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
             critical = np.where(drawable(tables.critical), tables.critical, np.nan) / tables.n
             style = {"color": VERMILLION, "lw": 1.8, "label": "critical value ζ / n"}
             panel.hlines(critical[order], places - 0.42, places + 0.42, **style)
-            panel.set_ylabel(f"share of {tables.n} bootstraps that keep it")
-            panel.set_ylim(-0.03, 1.03)
+            share = f"share of {tables.n} bootstraps that keep it"
+            panel.set(ylabel=share, ylim=(-0.03, 1.03))
         else:
             assert tables.level is not None
             line = -np.log10(max(tables.level, 1e-300))
@@ -202,8 +202,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
         ticks = [k for p in range(9) for k in (10**p, 2 * 10**p, 5 * 10**p) if k <= length]
         panel.set_xticks(ticks, [f"{k:,}" for k in ticks])
         panel.set_xticks([], minor=True)
-        panel.set_xlabel("best-ranked features compared (k)")
-        panel.set_ylabel("stability")
+        panel.set(xlabel="best-ranked features compared (k)", ylabel="stability")
         legend_beside(panel)
         return panel.figure
 
@@ -257,9 +256,8 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
             panel.plot([x] * len(within), within, "o-", color="black", ms=6, lw=1.6)
         names = [f"{label} ({len(kept)})" for label, kept in zip(labels, sets, strict=True)]
         label_axis(panel.yaxis, rows, names)
-        panel.set_xticks([])
-        panel.set_xlim(-0.7, len(shown) - 0.3)
-        panel.set_ylim(-m - 0.6, height + 0.9)
+        low = -m - 0.6
+        panel.set(xticks=[], xlim=(-0.7, len(shown) - 0.3), ylim=(low, height + 0.9))
         without_frame(panel)
         more = f"; {rest} smaller intersections are left out" if rest > 0 else ""
         title = f"features kept by exactly these runs{more}"
