@@ -179,6 +179,10 @@ def shown_width(text: str) -> int:
     )
 
 
+Rows = tuple[list[str], list[list[str]], set[int]]
+"""A table to show: names of columns, rows, and which columns hold numbers."""
+
+
 def table_lines(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],

@@ -189,17 +189,11 @@ class ComparisonResult:
         RequestError
             If there is no such table.
         """
-        tables = {
-            "results": self._result_columns,
-            "pairs": lambda: pair_columns(self.comparison),
-        }
-        return frame_of(tables, what, library)
-
-    def _result_columns(self) -> dict[str, Any]:
-        columns = result_columns(self.comparisons.values())
+        results = result_columns(self.comparisons.values())
         # Baselines have no marks.
-        marks = ("on_front", "fewest_features")
-        return columns | {name: [mark is True for mark in columns[name]] for name in marks}
+        for name in ("on_front", "fewest_features"):
+            results[name] = [mark is True for mark in results[name]]
+        return frame_of({"results": results, "pairs": pair_columns(self.comparison)}, what, library)
 
     def plot(
         self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None

@@ -14,7 +14,7 @@ import attrs
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
-from fsframe.text import facts, number_text, table_lines, wrapped
+from fsframe.text import Rows, facts, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
@@ -29,8 +29,6 @@ MARKS = (
     "best. P: Pareto front, no other chain has both a better value and a larger φ."
 )
 """What the columns and marks of `result_rows` are."""
-
-Rows = tuple[list[str], list[list[str]], set[int]]
 
 _RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
 _WIDTH = 80

@@ -30,7 +30,7 @@ from fsframe.show.run_display import (
     verdict_lines,
 )
 from fsframe.storage import RunRecord, StageRecord
-from fsframe.text import counted, facts, interval_text, number_text, printable, table_lines
+from fsframe.text import Rows, counted, facts, interval_text, number_text, printable, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,8 +110,8 @@ def _measure_lines(
     yield from _notes(evaluation, classes)
 
 
-def measure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
-    """The measures as a table: names of columns, rows, and which columns hold numbers."""
+def measure_rows(evaluation: Evaluation) -> Rows:
+    """The measures as a table."""
     header = ["measure", "value", "±", "95 %", evaluation.baseline.name]
     wide = any(measure.all_features is not None for measure in evaluation.measures.values())
     header += ["all features"] * wide
@@ -127,7 +127,7 @@ def measure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], se
     return header, rows, set(range(1, len(header)))
 
 
-def kept_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+def kept_rows(evaluation: Evaluation) -> Rows:
     """How many features the splits keep, and how stable they are, as a table."""
     phi = evaluation.stability
     rows = [
@@ -245,8 +245,8 @@ def _stability_lines(study: RecordedStability) -> Iterator[str]:
         yield from _size_lines(sized)
 
 
-def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
-    """The metrics as a table: names of columns, rows, and which columns hold numbers."""
+def metric_rows(metrics: Iterable[MetricTables]) -> Rows:
+    """The metrics as a table."""
     rows = [[m.name, number_text(m.value, 3), interval_text(m.interval)] for m in metrics]
     return ["metric", "stability", ""], rows, {1}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,7 @@ def shown_picture(figure: Any, ax: Any) -> Any:
 class _ProtocolResult(SelectionResult):
     """Base of the results of protocols, which have other tables besides that of features."""
 
-    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+    def _frames(self) -> dict[str, dict[str, Any]]:
         """The columns of each table, the default one first."""
         raise NotImplementedError
 
@@ -280,26 +280,23 @@ class EvaluationResult(_ProtocolResult):
         yield html_table(*measure_rows(self.evaluation))
         yield html_table(*frequency_rows(self))
 
-    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
-        return {
-            "measures": self._measure_columns,
-            "folds": lambda: dict(fold_columns(self.evaluation)),
-            "curve": self._curve_columns,
-        }
-
-    def _kind(self) -> str:
-        return "sizes" if self.curve else "roc"
-
-    def _measure_columns(self) -> dict[str, Any]:
+    def _frames(self) -> dict[str, dict[str, Any]]:
         evaluation = self.evaluation
         rows = {**evaluation.measures, evaluation.baseline.name: evaluation.baseline}
         if evaluation.all_features is not None:
             rows["all features"] = evaluation.all_features
-        columns = {"measure": list(rows)} | _columns(rows.values(), "mean", "standard_error")
-        return columns | _bound_columns([measure.interval for measure in rows.values()])
+        return {
+            "measures": {
+                "measure": list(rows),
+                **_columns(rows.values(), "mean", "standard_error"),
+                **_bound_columns([measure.interval for measure in rows.values()]),
+            },
+            "folds": fold_columns(evaluation),
+            "curve": _columns(self.curve, "size", "accuracy", "standard_error", "stability"),
+        }
 
-    def _curve_columns(self) -> dict[str, Any]:
-        return _columns(self.curve, "size", "accuracy", "standard_error", "stability")
+    def _kind(self) -> str:
+        return "sizes" if self.curve else "roc"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -328,26 +325,23 @@ class StabilityResult(_ProtocolResult):
         yield html_table(*metric_rows(self.recorded.tables.metrics))
         yield html_table(*frequency_rows(self))
 
-    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
-        return {"metrics": self._metric_columns, "sizes": self._size_columns}
+    def _frames(self) -> dict[str, dict[str, Any]]:
+        metrics = self.recorded.tables.metrics
+        sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
+        length = min((len(values) for values in sized.values()), default=0)
+        best = {name: values[:length].tolist() for name, values in sized.items()}
+        return {
+            "metrics": {
+                "metric": [metric.name for metric in metrics],
+                "stability": [metric.value for metric in metrics],
+                **_bound_columns([metric.interval for metric in metrics]),
+            },
+            "sizes": {"size": list(range(1, length + 1)), **best},
+        }
 
     def _kind(self) -> str:
         sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
         return "stability" if sized else "bootstraps"
-
-    def _metric_columns(self) -> dict[str, Any]:
-        metrics = self.recorded.tables.metrics
-        return {
-            "metric": [metric.name for metric in metrics],
-            "stability": [metric.value for metric in metrics],
-            **_bound_columns([metric.interval for metric in metrics]),
-        }
-
-    def _size_columns(self) -> dict[str, Any]:
-        sized = {m.name: m.by_size for m in self.recorded.tables.metrics if m.by_size is not None}
-        length = min((len(values) for values in sized.values()), default=0)
-        sizes: dict[str, Any] = {"size": list(range(1, length + 1))}
-        return sizes | {name: values[:length].tolist() for name, values in sized.items()}
 
 
 def _columns(rows: Iterable[Any], *names: str) -> dict[str, Any]:
@@ -362,14 +356,11 @@ def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str,
     return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
 
 
-def frame_of(tables: Mapping[str, Callable[[], Mapping[str, Any]]], what: str, library: str) -> Any:
-    """The table called `what` as a data frame; RequestError if there is none.
-
-    `tables` maps names to functions that return columns.
-    """
+def frame_of(tables: Mapping[str, Mapping[str, Any]], what: str, library: str) -> Any:
+    """The table called `what`, of columns by name, as a data frame; RequestError without it."""
     if what not in tables:
         raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")
-    columns = {name: _column(values) for name, values in tables[what]().items()}
+    columns = {name: _column(values) for name, values in tables[what].items()}
     return AnswerTable(columns).to_frame(library)
 
 

@@ -26,10 +26,16 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
-from fsframe.text import counted, facts, printable, shown_width, some_of, table_lines, wrapped
-
-Rows = tuple[list[str], list[list[str]], set[int]]
-"""A table to show: names of columns, rows, and which columns hold numbers."""
+from fsframe.text import (
+    Rows,
+    counted,
+    facts,
+    printable,
+    shown_width,
+    some_of,
+    table_lines,
+    wrapped,
+)
 
 _PAIRS_SHOWN, _FEW_PAIRS = 10, 3
 # In the JSON object; the run file has all.

@@ -19,7 +19,7 @@ from fsframe.errors import PluginError
 from fsframe.registry import in_stage
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import safe
+from fsframe.text import Rows, safe
 
 
 @attrs.frozen(kw_only=True)
@@ -172,6 +172,12 @@ class Table(Block):
     rows: Sequence[Sequence[str]]
     name: str
     numbers: Iterable[int] = ()
+
+    @classmethod
+    def of(cls, shown: Rows, name: str) -> Table:
+        """A table as terminals show it."""
+        header, rows, numbers = shown
+        return cls(header, rows, name, numbers)
 
     def lines(self, about: About) -> Iterator[str]:
         right = set(self.numbers)

@@ -177,19 +177,11 @@ class Measures(Section):
         if isinstance(protocol, RecordedEvaluation):
             evaluation = protocol.evaluation
             yield Heading(f"Performance on held-out rows ({evaluation.n_splits} splits)")
-            yield Table(*_named(measure_rows(evaluation), "measures"))
-            yield Table(*_named(kept_rows(evaluation), "kept features"))
+            yield Table.of(measure_rows(evaluation), "measures")
+            yield Table.of(kept_rows(evaluation), "kept features")
         elif isinstance(protocol, RecordedStability):
             yield Heading("How stable the choice is")
-            yield Table(*_named(metric_rows(protocol.tables.metrics), "measures"))
-
-
-def _named(
-    rows: tuple[list[str], list[list[str]], set[int]], name: str
-) -> tuple[list[str], list[list[str]], str, set[int]]:
-    """A table of the terminal as the arguments of `Table`."""
-    header, cells, numbers = rows
-    return header, cells, name, numbers
+            yield Table.of(metric_rows(protocol.tables.metrics), "measures")
 
 
 class Pictures(Section):
