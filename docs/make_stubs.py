@@ -27,6 +27,16 @@ from fsframe.sklearn.parameters import SETTINGS, settings_of
 
 _PACKAGE = Path(__file__).resolve().parents[1] / "fsframe"
 
+_SETTINGS = {
+    "task": 'Literal["auto", "classification", "regression"]',
+    "always_keep": "str | int | Sequence[str | int] | None",
+    "feature_groups": "Mapping[str, Sequence[str | int]] | None",
+    "random_state": "_Seed",
+    "n_jobs": "int | None",
+    "memory_limit": "int | None",
+}
+"""Types of the parameters that estimators have besides those of their methods."""
+
 _HEAD = '''\
 # Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
 
@@ -288,7 +298,7 @@ def _class(name: str, method_name: str, method: type[Selector] | type[Classifier
     for parameter in parameters:
         yield f"        {_parameter(parameter)},"
     for setting in settings_of(method):
-        kind = "_Seed" if setting == "random_state" else SETTINGS[setting].annotation
+        kind = _SETTINGS[setting]
         yield f"        {setting}: {kind} = {SETTINGS[setting].default!r},"
     yield "    ) -> None: ..."
 
