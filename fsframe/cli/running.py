@@ -433,17 +433,12 @@ def _signals_raise() -> Iterator[None]:
     try:
         yield
     except _Stopped:
+        # Signals stay ignored.
+        before.clear()
         raise
-    except BaseException:
-        _restore(before)
-        raise
-    else:
-        _restore(before)
-
-
-def _restore(handlers: Mapping[int, Any]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 FIRST_LINE = "# fsframe log"
