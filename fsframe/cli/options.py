@@ -51,6 +51,14 @@ def summaries(offers: Iterable[Offer]) -> dict[str, str]:
     return {offer.name: offer.entry.summary for offer in offers}
 
 
+def by_family(offers: Iterable[Offer], otherwise: str = "other") -> dict[str, list[Offer]]:
+    """Offers by family, in alphabetical order; `otherwise` is that of offers without one."""
+    families: dict[str, list[Offer]] = {}
+    for offer in offers:
+        families.setdefault(getattr(offer.entry, "family", "") or otherwise, []).append(offer)
+    return dict(sorted(families.items()))
+
+
 complete_method = completing(lambda: summaries(listed()))
 """Completes the name of a method, stability metric or measure."""
 

@@ -9,7 +9,7 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.cli.options import summaries
+from fsframe.cli.options import by_family, summaries
 from fsframe.cli.terminal import completing, completions
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
@@ -167,10 +167,8 @@ class StageGroup(click.Group):
         return ["[OPTIONS]", "STAGE [PARAMETERS] [STAGE [PARAMETERS]]...", "on DATA [OPTIONS]"]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        families: dict[str, list[str]] = {}
-        for offer in selectors.offers():
-            families.setdefault(getattr(offer.entry, "family", "other"), []).append(offer.name)
-        rows = [(family, ", ".join(names)) for family, names in sorted(families.items())]
+        families = by_family(selectors.offers()).items()
+        rows = [(family, ", ".join(offer.name for offer in of)) for family, of in families]
         if rows:
             with formatter.section("Stages (`fsframe methods` describes each)"):
                 formatter.write_dl(rows)

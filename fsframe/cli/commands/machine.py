@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from fsframe.cli.options import COUNT
+from fsframe.cli.options import COUNT, by_family
 from fsframe.cli.terminal import json_option, option, say, say_json
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.registry import Offer, selectors
@@ -95,10 +96,9 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
 
     with open_engine(workers=count if count > 1 else None) as engine:
         done = compile_families(families, engine, tell)
-    kept: dict[str, int] = {}
+    kept = Counter[str]()
     for each in done:
-        for folder, number in each.kernels.items():
-            kept[folder] = kept.get(folder, 0) + number
+        kept.update(each.kernels)
     lost = kept.pop("", 0)
     seconds = time.perf_counter() - begun
     if as_json:
@@ -139,11 +139,7 @@ class CompilationResult:
 
 def compiled_families() -> dict[str, list[Offer]]:
     """Family → its selectors that declare compiled kernels, both in alphabetical order."""
-    by_family: dict[str, list[Offer]] = {}
-    for offer in selectors.offers():
-        if getattr(offer.entry, "compiles", False):
-            by_family.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
-    return dict(sorted(by_family.items()))
+    return by_family(o for o in selectors.offers() if getattr(o.entry, "compiles", False))
 
 
 def compile_families(

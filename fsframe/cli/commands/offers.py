@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.options import METHODS, complete_method, listed
+from fsframe.cli.options import METHODS, by_family, complete_method, listed
 from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
@@ -116,10 +116,8 @@ def _object(offer: Offer) -> dict[str, Any]:
 
 def _listing() -> Iterator[str]:
     for title, registry in METHODS.items():
-        families: dict[str, list[Offer]] = {}
-        for offer in (offer for offer in listed() if offer.entry.kind == registry.kind):
-            families.setdefault(getattr(offer.entry, "family", ""), []).append(offer)
-        for family, offers in sorted(families.items()):
+        of_kind = (offer for offer in listed() if offer.entry.kind == registry.kind)
+        for family, offers in by_family(of_kind, "").items():
             yield f"{title}: {family}" if family else title
             rows = [[o.name, o.entry.summary, f"{o.provider} {o.version}"] for o in offers]
             yield from (f"  {line}" for line in list(table_lines(["", "", ""], rows))[1:])
