@@ -95,8 +95,19 @@ class ChainResult(RunRecord):
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the run file to `path`."""
-        raise NotImplementedError
+        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
+
+        Raises
+        ------
+        StoreError
+            If the file exists and `overwrite` is false, or it cannot be written.
+        """
+        # Here, so that chains are read without what writes files.
+        from fsframe.storage import write_run
+
+        target = Path(path)
+        write_run(target, self, overwrite=overwrite)
+        return target
 
 
 LEAST_SHARE = 1 << 20

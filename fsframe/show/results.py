@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,7 +31,7 @@ from fsframe.show.run_display import (
     table_facts,
     warning_lines,
 )
-from fsframe.storage import RunRecord, write_run
+from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
 from fsframe.storage.records import protocol_name
 from fsframe.table.dataset import Dataset
@@ -147,18 +146,6 @@ class SelectionResult(ChainResult):
             "feature_groups": self.environment.get("feature_groups"),
             "random_state": self.seed,
         }
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
-
-        Raises
-        ------
-        StoreError
-            If the file exists and `overwrite` is false, or it cannot be written.
-        """
-        target = Path(path)
-        write_run(target, self, overwrite=overwrite)
-        return target
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:
