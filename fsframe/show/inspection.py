@@ -155,7 +155,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     n = len(names)
 
     options = spelled_out(options, names)
-    options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
+    if "drop" in options:
+        options["drop"] = as_keys(options["drop"])
     declared = options.get("categorical") or ()
     if not isinstance(declared, bool):
         declared = as_keys(declared)
@@ -247,14 +248,10 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     forecast = proposals[0].cost if proposals else None
     if forecast is not None and data is not None:
         forecast = _of_command(forecast, data)
-    roles = (
-        dict.fromkeys(judged.beside, "beside")
-        | dict.fromkeys(dropped, "dropped")
-        | dict.fromkeys(find_columns(names, n, suggested.get("drop", ()), "drop"), "dropped")
-        | dict.fromkeys(find_columns(names, n, suggested.get("adjust", ()), "adjust"), "adjusted")
-    )
-    if "groups" in suggested:
-        roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
+    roles = dict.fromkeys(judged.beside, "beside") | dict.fromkeys(dropped, "dropped")
+    for role, word in (("drop", "dropped"), ("adjust", "adjusted"), ("groups", "groups")):
+        columns = find_columns(names, n, as_keys(suggested.get(role)), role)
+        roles |= dict.fromkeys(columns, word)
     roles |= others | {label: "label"}
     if event is not None:
         roles[event] = "event"
@@ -336,20 +333,12 @@ def _label(
     return guess
 
 
-@attrs.frozen(kw_only=True)
-class PartsForecast:
-    """Cost of counting over parts, calculated from rows, columns and levels.
+def _parts_forecast(data: Dataset) -> dict[str, float]:
+    """Cost of counting over parts, binned by default, from rows, columns and levels.
 
-    Parameters
-    ----------
-    taking_in : float
-        Processor seconds to write the codes beside the table, once.
-    feature : float
-        Processor seconds for each feature that a greedy criterion selects.
-    disk : int
-        Bytes of the codes.
-    memory : int
-        Smallest number of bytes that a run holds, without the interpreter and its libraries.
+    Processor seconds to write the codes beside the table, once, and for each feature that a greedy
+    criterion selects; bytes of the codes, and the smallest number of bytes that a run holds,
+    without the interpreter and its libraries.
 
     Notes
     -----
@@ -357,26 +346,17 @@ class PartsForecast:
     5e-9 s per byte for taking in, 1.2e-8 s per other value, 2e-12 s per row and product of bit rows
     for a feature.
     """
-
-    taking_in: float
-    feature: float
-    disk: int
-    memory: int
-
-    @classmethod
-    def of(cls, data: Dataset) -> PartsForecast:
-        """The forecast for a table in parts, binned by default."""
-        facts, n, p = data.matrix.facts, data.n_samples, data.n_features
-        known = facts.n_levels_of(np.arange(p))
-        levels = np.where((known < 0) | (known > 32), _BINS_OF_PARTS, known)
-        rows = np.maximum(levels - 1, 0).astype(float)
-        return cls(
-            taking_in=(5e-9 if data.matrix.dtype == np.uint8 else 1.2e-8) * n * p,
-            feature=2e-12 * n * float(rows.sum() * rows.mean()),
-            disk=int(n * rows.sum() / 8),
-            # Labels, their order and c·log₂c; windows of levels; a block of rows.
-            memory=32 * n + facts.nbytes + (1 << 27),
-        )
+    facts, n, p = data.matrix.facts, data.n_samples, data.n_features
+    known = facts.n_levels_of(np.arange(p))
+    levels = np.where((known < 0) | (known > 32), _BINS_OF_PARTS, known)
+    rows = np.maximum(levels - 1, 0).astype(float)
+    return {
+        "processor_seconds_once": (5e-9 if data.matrix.dtype == np.uint8 else 1.2e-8) * n * p,
+        "processor_seconds_per_feature": 2e-12 * n * float(rows.sum() * rows.mean()),
+        "bytes_of_codes": int(n * rows.sum() / 8),
+        # Labels, their order and c·log₂c; windows of levels; a block of rows.
+        "bytes_of_memory": 32 * n + facts.nbytes + (1 << 27),
+    }
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -388,7 +368,7 @@ class PartsInspection:
 
     path: str
     data: Dataset
-    forecast: PartsForecast
+    forecast: Mapping[str, float]
     command: str
 
 
@@ -404,6 +384,6 @@ def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspecti
     return PartsInspection(
         path=str(path),
         data=data,
-        forecast=PartsForecast.of(data),
+        forecast=_parts_forecast(data),
         command=shlex.join(words) if chain else "",
     )

@@ -25,8 +25,11 @@ _NAME = 24
 _VALUES = 26
 
 
-def inspection_lines(inspection: Inspection) -> Iterator[str]:
+def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
     """The table as lines of at most 80 characters; the last are the command to start with."""
+    if isinstance(inspection, PartsInspection):
+        yield from _parts_lines(inspection)
+        return
     contents = inspection.contents
     size = f"{counted(contents.n_rows, 'row')} × {counted(len(contents.columns), 'column')}"
     yield from _wrapped(f"{contents.path}: {contents.form}")
@@ -215,8 +218,10 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
 
 
-def inspection_object(inspection: Inspection) -> dict[str, Any]:
+def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any]:
     """The object of `inspect --json`: every column and finding."""
+    if isinstance(inspection, PartsInspection):
+        return _parts_object(inspection)
     contents = inspection.contents
     names, forecast = [column.name for column in contents.columns], inspection.forecast
     return {
@@ -264,9 +269,9 @@ def _class_sizes(data: Dataset) -> dict[str, int]:
     return {str(label): size for label, size in zip(data.classes, sizes, strict=True)}
 
 
-def parts_lines(inspection: PartsInspection) -> Iterator[str]:
+def _parts_lines(inspection: PartsInspection) -> Iterator[str]:
     """The table as lines; the last are the command to start with and its cost."""
-    data, forecast = inspection.data, inspection.forecast
+    data = inspection.data
     holes = int(data.matrix.facts.missing.sum())
     share = 100 * holes / (data.n_samples * data.n_features)
     yield f"{printable(inspection.path)}: a table in parts"
@@ -286,19 +291,16 @@ def parts_lines(inspection: PartsInspection) -> Iterator[str]:
     if inspection.command:
         yield "Suggested command:"
         yield f"  {inspection.command}"
-    total = forecast.taking_in + 100 * forecast.feature
+    once, each, disk, memory = inspection.forecast.values()
+    yield f"  forecast, not measured: {duration(once)} of processor time to read it once,"
     yield (
-        f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to read it "
-        "once,"
+        f"  and {each:.2g} s per feature, {duration(once + 100 * each)} for 100; codes of "
+        f"{size_text(disk)} beside it;"
     )
-    yield (
-        f"  and {forecast.feature:.2g} s per feature, {duration(total)} for 100; codes of "
-        f"{size_text(forecast.disk)} beside it;"
-    )
-    yield f"  {size_text(forecast.memory)} of memory at least; correct within a factor of three"
+    yield f"  {size_text(memory)} of memory at least; correct within a factor of three"
 
 
-def parts_object(inspection: PartsInspection) -> dict[str, Any]:
+def _parts_object(inspection: PartsInspection) -> dict[str, Any]:
     """The object of `inspect --json` for a table in parts."""
     data = inspection.data
     return {
@@ -310,10 +312,5 @@ def parts_object(inspection: PartsInspection) -> dict[str, Any]:
         "label": {"name": data.label_name, "task": data.task, "classes": _class_sizes(data)},
         "warnings": list(data.warnings),
         "command": inspection.command,
-        "forecast": {
-            "processor_seconds_once": inspection.forecast.taking_in,
-            "processor_seconds_per_feature": inspection.forecast.feature,
-            "bytes_of_codes": inspection.forecast.disk,
-            "bytes_of_memory": inspection.forecast.memory,
-        },
+        "forecast": inspection.forecast,
     }

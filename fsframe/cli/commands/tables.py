@@ -56,22 +56,12 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     Example:
       fsframe inspect examples/parkinsons.csv
     """
+    from fsframe.show.inspection import inspect_parts, inspect_table
+    from fsframe.show.inspection_display import inspection_lines, inspection_object
     from fsframe.table.reader import in_parts
 
-    if in_parts(data):
-        from fsframe.show.inspection import inspect_parts
-        from fsframe.show.inspection_display import parts_lines, parts_object
-
-        parts = inspect_parts(data, **reading_arguments(**reading))
-        if as_json:
-            say_json(parts_object(parts))
-        else:
-            say_lines(parts_lines(parts))
-        return
-    from fsframe.show.inspection import inspect_table
-    from fsframe.show.inspection_display import inspection_lines, inspection_object
-
-    inspection = inspect_table(data, **reading_arguments(**reading))
+    look: Any = inspect_parts if in_parts(data) else inspect_table
+    inspection = look(data, **reading_arguments(**reading))
     if as_json:
         say_json(inspection_object(inspection))
     else:
