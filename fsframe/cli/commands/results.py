@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -79,16 +80,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
 )
 @overwrite_option
 def table(
-    run: str,
-    words: tuple[str, ...],
-    out: str | None,
-    form: str | None,
-    pairs: bool,
-    kept: bool,
-    top: int | None,
-    means: bool,
-    defuse: bool,
-    overwrite: bool,
+    run: str, words: tuple[str, ...], out: str | None, pairs: bool, kept: bool, **options: Any
 ) -> None:
     """Write a run's results: rank, feature, score, p, q, selection frequency, means, by stage.
 
@@ -109,7 +101,7 @@ def table(
     if pairs and (kept or source):
         raise RequestError("--pairs writes pairs; --kept and `on DATA` apply to single features")
     target = None if out is None or is_stdout(out) else Path(out)
-    chosen = form or ("csv" if target is None else format_of(target))
+    chosen = options["form"] or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is not a text format; name the file to write: -o FILE")
     found = find_results([run], comparisons=True, folders=False)
@@ -118,7 +110,7 @@ def table(
             "for a comparison its results are written; --pairs, --kept and `on DATA` apply to a "
             "single run"
         )
-    used = found.used(source)
+    used, top, overwrite = found.used(source), options["top"], options["overwrite"]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
     if found.study is not None:
@@ -132,7 +124,7 @@ def table(
                 raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
         else:
             data = table_of_run(record, source) if source else None
-            if data is None and means:
+            if data is None and options["means"]:
                 data = table_if_there(record, "direction and means")
             frame = record.feature_table(data)
             if kept:
@@ -141,9 +133,9 @@ def table(
         columns = {name: frame.cells(name) for name in frame.columns}
     if target is None:
         shown = {cell(name): [cell(value) for value in each] for name, each in columns.items()}
-        print_text(table_bytes(shown, chosen, defuse=defuse).decode())
+        print_text(table_bytes(shown, chosen, defuse=options["defuse"]).decode())
         return
-    content = table_bytes(columns, chosen, defuse=defuse)
+    content = table_bytes(columns, chosen, defuse=options["defuse"])
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
     say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")
     say(f"table: {written}")
@@ -166,15 +158,7 @@ def table(
 )
 @overwrite_option
 def plot(
-    kind: str | None,
-    words: tuple[str, ...],
-    out: str | None,
-    most: int | None,
-    pair: str | None,
-    metric: str | None,
-    dpi: float,
-    outlines: bool,
-    overwrite: bool,
+    kind: str | None, words: tuple[str, ...], out: str | None, pair: str | None, **options: Any
 ) -> None:
     """Plot one run or several; without arguments, list the kinds of plots.
 
@@ -213,6 +197,7 @@ def plot(
     from fsframe.show.plots.canvas import figure_bytes
 
     records, study, used = found.records, found.study, found.used(source)
+    metric, overwrite = options["metric"], options["overwrite"]
     if study is not None:
         # Without the classifiers on all features; by the measure of the comparison.
         cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
@@ -224,8 +209,8 @@ def plot(
         data = table_of_run(records[0], source_of_run(records[0], source, "… RUN on DATA"))
     elif source:
         raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
-    figure = draw(kind, records, data, most=most, pair=ends, metric=metric)
-    content = figure_bytes(figure, form, dpi=dpi, outlines=outlines)
+    figure = draw(kind, records, data, most=options["most"], pair=ends, metric=metric)
+    content = figure_bytes(figure, form, dpi=options["dpi"], outlines=options["outlines"])
     say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")
 
 

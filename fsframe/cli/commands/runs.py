@@ -267,14 +267,7 @@ def _stored_reading(text: str) -> dict[str, Any]:
     type=MemorySize(),
 )
 @reading_options
-def audit(
-    run: str,
-    words: tuple[str, ...],
-    share: float,
-    workers: int | None,
-    memory: int | None,
-    **reading: Any,
-) -> None:
+def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any) -> None:
     """Recompute stages of a finished run and compare them with its file.
 
     Each stage starts from the stored results of the stages before it, on the table of the run, with
@@ -294,8 +287,8 @@ def audit(
     table = table_after_on(words, example := "fsframe audit RUN.h5 on DATA")
     path, record = open_run(run)
     source = source_of_run(record, table, example)
-    data = table_of_run(record, source, **reading_arguments(**reading))
-    chosen = choose_stages(record, share)
+    data = table_of_run(record, source, **reading_arguments(**options))
+    chosen = choose_stages(record, options["share"])
     took = sum(record.stages[number].seconds for number in chosen)
     say(f"{path}: {len(chosen)} of {len(record.stages)} stages, which took {took:.2f} s", err=True)
     failed: list[str] = []
@@ -308,7 +301,7 @@ def audit(
     with open_engine("processes" if workers else None, workers) as engine:
         stoppable(
             lambda: audit_run(
-                record, data, Run(executor=engine), chosen, memory=memory, report=report
+                record, data, Run(executor=engine), chosen, memory=options["memory"], report=report
             ),
             lambda number: stop_command(number, engine),
         )

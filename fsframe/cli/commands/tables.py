@@ -84,15 +84,7 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
 @overwrite_option
 @option("-q --quiet", "Print nothing.")
 def apply(
-    run: str,
-    words: tuple[str, ...],
-    out: str,
-    top: int | None,
-    keep: str | None,
-    defuse: bool,
-    overwrite: bool,
-    quiet: bool,
-    **reading: Any,
+    run: str, words: tuple[str, ...], out: str, keep: str | None, quiet: bool, **options: Any
 ) -> None:
     """Write a table reduced to the features a run kept, with its label if it has one.
 
@@ -112,12 +104,14 @@ def apply(
     source = table_after_on(words, "fsframe apply RUN.h5 on DATA -o OUT.csv") or ""
     path, record = open_run(run)
     kinds = stored_kinds(record.environment.get("kinds"))
-    kept = [kinds[n].column or n if n in kinds else n for n in record.selected_names[:top]]
+    kept = [
+        kinds[n].column or n if n in kinds else n for n in record.selected_names[: options["top"]]
+    ]
     # Several indicator columns come from one column of the table.
     names = tuple(dict.fromkeys(kept))
     if not names:
         raise RequestError(f"{run} kept no feature, so there is no reduced table to write")
-    table = _read_as_run(record, source, reading_arguments(**reading))
+    table = _read_as_run(record, source, reading_arguments(**options))
     if record.fill is not None:
         table, n_filled, texts = _filled(table, names, record)
         notes = (
@@ -128,7 +122,7 @@ def apply(
         if notes and not quiet:
             say(f"note: {'; '.join(notes)}", err=True)
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
-    label = _label_in(table, record)
+    label, defuse = _label_in(table, record), options["defuse"]
     if is_stdout(out):
         text = reduced_text(table, names, label=label, keep=further, defuse=defuse)
         click.echo(text, nl=False)
@@ -139,7 +133,7 @@ def apply(
         names,
         label=label,
         keep=further,
-        overwrite=overwrite,
+        overwrite=options["overwrite"],
         defuse=defuse,
         apart_from=not_to_replace([path], [record]),
     )
@@ -256,17 +250,7 @@ def _imputed(
     default=True,
 )
 @overwrite_option
-def predict(
-    run: str,
-    words: tuple[str, ...],
-    train: str | None,
-    classifier: str | None,
-    id_name: str | None,
-    out: str | None,
-    defuse: bool,
-    overwrite: bool,
-    **reading: Any,
-) -> None:
+def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -> None:
     """Predict the label of every row of a table with a finished run.
 
     Writes a CSV with the number or the name of the row, the predicted class, and a score for every
@@ -285,26 +269,26 @@ def predict(
 
     data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""
     path, record = open_run(run)
-    source = source_of_run(record, train, "--train DATA")
+    source = source_of_run(record, options["train"], "--train DATA")
     out = None if out is not None and is_stdout(out) else out
     used = [path, _file(source), _file(data)]
     if out is not None:
-        check_destination(out, overwrite=overwrite, apart_from=used)
-    given = reading_arguments(**reading)
+        check_destination(out, overwrite=options["overwrite"], apart_from=used)
+    given = reading_arguments(**options)
     trained_on = table_of_run(record, source, **given)
-    fitted = refit(record, trained_on, classifier or "").on_its_columns()
+    fitted = refit(record, trained_on, options["classifier"] or "").on_its_columns()
     features = record.feature_names
     if fitted.numbers is not None:
         features = tuple(features[column] for column in fitted.numbers)
     table = _read_as_run(record, data, given)
-    title, rows = _named_rows(table, id_name)
+    title, rows = _named_rows(table, options["id_name"])
     X = table.features(features, trained_on.kinds)
     if trained_on.in_memory:
         _warn_of_other_units(trained_on, features, X)
     # Labels of a table of arrays may be numbers.
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
-    names = [defused(name) for name in shown] if defuse else shown
-    rows = [defused(name) for name in rows] if defuse else rows
+    names = [defused(name) for name in shown] if options["defuse"] else shown
+    rows = [defused(name) for name in rows] if options["defuse"] else rows
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if fitted.task == "regression":
@@ -319,7 +303,8 @@ def predict(
     if out is None:
         print_text(text.getvalue())
         return
-    written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
+    content, overwrite = text.getvalue().encode(), options["overwrite"]
+    written = place_file(out, content, overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")
 
 
