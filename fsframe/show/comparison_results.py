@@ -26,7 +26,7 @@ from fsframe.show.comparisons import (
     run_file,
     write_comparison,
 )
-from fsframe.show.page import write_folder
+from fsframe.show.page import first_runs, write_folder
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
 from fsframe.storage import write_run
@@ -219,10 +219,8 @@ class ComparisonResult:
             If there is no such kind, or it takes only one run.
         """
         place = None if data is None else place_of(data, self.data, "table")
-        tables = range(len(self.data)) if place is None else [place]
-        runs = [
-            self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
-        ]
+        rows = first_runs(self.record)
+        runs = [run for row in (rows if place is None else [rows[place]]) for run in row]
         name = _usual_kind(self.comparison, place) if kind is None else kind
         known = known_kinds()
         takes = name in known and "metric" in known[name].options

@@ -18,7 +18,7 @@ from fsframe.evaluation.recorded import (
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.show.citations import bibtex_of, cited_keys, references_of
-from fsframe.show.verdicts import statements
+from fsframe.show.verdicts import only_offer, statements
 from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -41,9 +41,7 @@ def references(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _offer(name: str) -> Offer | None:
-    """The only installed method of that name, without importing it."""
-    offers = [o for r in (selectors, classifiers, stability_metrics) for o in r.matching(name)]
-    return offers[0] if len(offers) == 1 else None
+    return only_offer(name, selectors, classifiers, stability_metrics)
 
 
 def methods_paragraph(record: RunRecord) -> str:

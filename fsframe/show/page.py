@@ -265,13 +265,18 @@ def _rest(rows: list[list[str]]) -> Iterator[Block]:
         yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
 
 
-def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
-    """Figures of the first seed: mean ranks over the tables, then every table."""
-    n = len(record.chains)
-    rows = [
-        [record.runs[StudyCell(table, chain, 0)] for chain in range(n)]
+def first_runs(record: StudyRecord) -> list[list[RunRecord]]:
+    """The runs of the chains with the first seed, for each table."""
+    chains = range(len(record.chains))
+    return [
+        [record.runs[StudyCell(table, chain, 0)] for chain in chains]
         for table in range(len(record.tables))
     ]
+
+
+def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
+    """Figures of the first seed: mean ranks over the tables, then every table."""
+    rows = first_runs(record)
     seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
     together = [run for row in rows for run in row]
     if len(rows) > 1:
@@ -420,12 +425,9 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
     Of the first measure and seed: mean ranks over the tables, and for each table the measure
     against stability. A plot that does not apply (one table; no stability) is left out.
     """
-    first = [
-        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
-        for table in range(len(record.tables))
-    ]
-    asked = {"cd": [run for row in first for run in row]}
-    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(first)}
+    rows = first_runs(record)
+    asked = {"cd": [run for row in rows for run in row]}
+    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(rows)}
     files: dict[str, bytes] = {}
     for name, runs in asked.items():
         try:

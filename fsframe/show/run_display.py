@@ -18,12 +18,13 @@ from fsframe.show.verdicts import (
     covariates,
     decisions,
     interacting,
+    only_offer,
     pair_test_words,
     pair_weight_words,
     stated,
     statements,
 )
-from fsframe.storage import RunRecord, StageRecord
+from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
 from fsframe.text import (
@@ -142,13 +143,12 @@ def in_groups(record: RunRecord) -> str:
 
 def _other_roles(record: RunRecord) -> str:
     """The time column, the row weights and the covariates, where there are any."""
-    time, adjusted = record.environment.get("time"), record.environment.get("adjust")
-    weights = record.environment.get("weights")
+    time, weights = record.environment.get("time"), record.environment.get("weights")
     roles = f" in the order of {printable(time)}" if isinstance(time, str) else ""
     if isinstance(weights, dict) and isinstance(weights.get("name"), str):
         roles += f" with weights ({printable(weights['name'])})"
-    if isinstance(adjusted, list) and adjusted:
-        roles += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
+    if adjusted := covariates(record):
+        roles += f", adjusted for {', '.join(adjusted)},"
     for role in side_roles():
         if role.name not in ("time", "adjust") and (given := record.environment.get(role.name)):
             names = map(str, given if isinstance(given, list) else [given])
@@ -206,10 +206,8 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
 def _repeating(record: RunRecord, place: int) -> str:
     """What a stage that wraps those on its left repeated; it saw the columns that these saw."""
     stage, before = record.stages[place], record.stages[:place]
-    offers = selectors.matching(stage.name)
-    if stage.params.get("base") or not before or len(offers) != 1:
-        return ""
-    if not getattr(offers[0].entry, "wraps", False):
+    offer = only_offer(stage.name, selectors)
+    if stage.params.get("base") or not before or not getattr(offer and offer.entry, "wraps", False):
         return ""
     left = " ".join(each.name for each in before)
     return f" (repeats {printable(left)} on resamples)"
@@ -286,10 +284,10 @@ def feature_rows(record: RunRecord) -> Rows:
         if key in shown.columns:
             header.append(key)
             columns.append(["" if v != v else f"{v:.2g}" for v in shown.columns[key]])
-    for stage in _earlier_scores(record):
-        assert stage.selection is not None
-        header.append(f"{stage.name} score")
-        columns.append([_short(stage.selection.scores[c]) for c in selected[:_FEATURES_SHOWN]])
+    # The last stage but one that ranks.
+    for name, earlier in record.ranking_stages()[-2:-1]:
+        header.append(f"{name} score")
+        columns.append([_short(earlier.scores[c]) for c in selected[:_FEATURES_SHOWN]])
     rows = [list(cells) for cells in zip(*columns, strict=True)]
     return header, rows, {0, *range(2, len(header))}
 
@@ -298,12 +296,6 @@ def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
     largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
     shares = [1.0 if s == math.inf else s / largest if largest > 0 else 0.0 for s in scores]
     return ["█" * round(room * max(0.0, s)) if math.isfinite(s) else "" for s in shares]
-
-
-def _earlier_scores(record: RunRecord) -> list[StageRecord]:
-    """The last selecting stage but one, whose scores are shown beside the final ones."""
-    ranking = {id(selection) for _, selection in record.ranking_stages()}
-    return [stage for stage in record.stages if id(stage.selection) in ranking][-2:-1]
 
 
 def _short(value: float) -> str:

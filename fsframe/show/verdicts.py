@@ -14,7 +14,7 @@ from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import rank_by_score
 from fsframe.method.statement import Statement
-from fsframe.registry import selectors, stability_metrics
+from fsframe.registry import Offer, Registry, selectors, stability_metrics
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.text import counted, interval_text, number_text, printable, some_of
@@ -151,12 +151,16 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
     Both are as the entry of the method that made them declares (`SelectorEntry.pair_weight`);
     ``"weight"`` and nothing where it is not installed or says nothing.
     """
-    stage = record.pair_stage
-    declared = ""
-    if stage is not None and len(offers := selectors.matching(stage.name)) == 1:
-        declared = getattr(offers[0].entry, "pair_weight", "")
+    offer = None if record.pair_stage is None else only_offer(record.pair_stage.name, selectors)
+    declared = getattr(offer and offer.entry, "pair_weight", "")
     what, _, how = (declared or "weight").partition(": ")
     return what, how
+
+
+def only_offer(name: str, *registries: Registry) -> Offer | None:
+    """The only installed method of that name, without importing it."""
+    offers = [offer for registry in registries for offer in registry.matching(name)]
+    return offers[0] if len(offers) == 1 else None
 
 
 def interacting(record: RunRecord) -> int | None:
