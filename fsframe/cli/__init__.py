@@ -22,13 +22,7 @@ from fsframe.cli.terminal import (
     traceback_option,
     written_summary,
 )
-from fsframe.errors import (
-    FsframeError,
-    FsframeWarning,
-    StoreError,
-    UntidyTableError,
-    one_line,
-)
+from fsframe.errors import FsframeError, FsframeWarning, StoreError, UntidyTableError, one_line
 from fsframe.execution.process_start import TolerantStream, occupy_standard_streams, reserve_little
 from fsframe.text import meant_by
 
@@ -45,9 +39,7 @@ Completion of commands, stages, parameters and columns, for bash (zsh and fish l
 
 
 @click.group(
-    cls=CommandGroup,
-    epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=CommandGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
 @traceback_option

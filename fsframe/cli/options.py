@@ -71,10 +71,7 @@ def offered(registry: Registry) -> dict[str, Any]:
             registry.offer(name)
         return name
 
-    return {
-        "callback": check,
-        "shell_complete": completing(lambda: summaries(registry.offers())),
-    }
+    return {"callback": check, "shell_complete": completing(lambda: summaries(registry.offers()))}
 
 
 class MemorySize(click.ParamType):

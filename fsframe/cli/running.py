@@ -154,10 +154,7 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
 
 
 def run_request(
-    request: Request,
-    options: Mapping[str, Any],
-    reporter: Reporter,
-    engine: Engine | None = None,
+    request: Request, options: Mapping[str, Any], reporter: Reporter, engine: Engine | None = None
 ) -> RunRecord:
     """Compute a request and write its file; signals stop it without loss.
 

@@ -10,11 +10,7 @@ import attrs
 
 from fsframe.chains.repeated_rows import warns_of_repeated_rows
 from fsframe.evaluation.comparison import described_tables
-from fsframe.evaluation.recorded import (
-    RecordedEvaluation,
-    RecordedStability,
-    recorded_protocol,
-)
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.show.citations import bibtex_of, cited_keys, references_of

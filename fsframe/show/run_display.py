@@ -27,16 +27,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
-from fsframe.text import (
-    Rows,
-    counted,
-    facts,
-    printable,
-    shown_width,
-    some_of,
-    table_lines,
-    wrapped,
-)
+from fsframe.text import Rows, counted, facts, printable, shown_width, some_of, table_lines, wrapped
 
 _PAIRS_SHOWN, _FEW_PAIRS = 10, 3
 # In the JSON object; the run file has all.

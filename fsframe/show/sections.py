@@ -56,11 +56,7 @@ CHECKLIST_WORDS = (
     "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
 )
 STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
-_COLUMNS = {
-    "frequency_low": "from",
-    "frequency_high": "to",
-    "with": "and",
-}
+_COLUMNS = {"frequency_low": "from", "frequency_high": "to", "with": "and"}
 
 # Of several runs, in this order.
 _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")

@@ -355,10 +355,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 
 
 def fitted_selector(
-    chain: str,
-    selections: Sequence[Selection],
-    feature_names: Sequence[str],
-    **settings: Any,
+    chain: str, selections: Sequence[Selection], feature_names: Sequence[str], **settings: Any
 ) -> ChainSelector:
     """A fitted `ChainSelector` from the selections of an existing run, left to right.
 

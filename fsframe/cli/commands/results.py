@@ -145,16 +145,14 @@ def table(
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="RUN... [on DATA]")
 @option(
-    "-o --out FILE",
-    "Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
+    "-o --out FILE", "Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]"
 )
 @option("--most", "Draw at most this many features or pairs.", type=COUNT)
 @option("--pair NAME,NAME", "For the kind pair: the two features.")
 @option("--metric NAME", "For the kinds pareto and cd: the measure.")
 @option("--dpi", "PNG.", type=click.FloatRange(10, 1200), default=200)
 @option(
-    "--outlines",
-    "SVG: draw text as outlines, which look the same everywhere but cannot be edited.",
+    "--outlines", "SVG: draw text as outlines, which look the same everywhere but cannot be edited."
 )
 @overwrite_option
 def plot(
@@ -241,8 +239,7 @@ def _listed() -> list[str]:
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
 @option(
-    "-o --out FILE",
-    "[default: RUN.html beside the first run file, FOLDER.html beside a folder]",
+    "-o --out FILE", "[default: RUN.html beside the first run file, FOLDER.html beside a folder]"
 )
 @option(
     "--means/--no-means",
