@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -65,17 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 _formatted = warnings.formatwarning
 
 
-def _remark(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
+def _remark(message: Warning | str, category: type[Warning], *line: Any, **of_code: Any) -> str:
     """Format warnings of fsframe as notes, without the line of code."""
     if issubclass(category, FsframeWarning):
         return f"note: {message}\n"
-    return _formatted(message, category, filename, lineno, line)
+    return _formatted(message, category, *line, **of_code)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

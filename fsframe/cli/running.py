@@ -29,7 +29,7 @@ from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
 from fsframe.system import STOPPING
 from fsframe.table.roles import with_further_files
-from fsframe.text import printable
+from fsframe.text import facts, printable
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -80,20 +80,14 @@ class Reporter:
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
-            self.event(
-                "progress",
-                label=progress.label,
-                key=list(progress.key),
-                done=progress.done,
-                total=progress.total,
-            )
+            self.event("progress", **facts(progress, "label", "key", "done", "total"))
         elif self._line is not None:
             self._line(progress)
 
-    def event(self, event: str, **facts: Any) -> None:
+    def event(self, event: str, **about: Any) -> None:
         """Print an event, if JSON is requested."""
         if self.events:
-            say_json({"event": event, **facts}, err=True)
+            say_json({"event": event, **about}, err=True)
 
     def note(self, text: str) -> None:
         """Print a note."""

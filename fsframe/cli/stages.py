@@ -98,15 +98,9 @@ def _stage_example(offer: Offer, method: type[Any]) -> str | None:
 class LastCommand(click.Command):
     """The command after the stages; its options may follow its argument."""
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        extra = {**extra, "allow_interspersed_args": True, "allow_extra_args": False}
-        return super().make_context(info_name, args, parent, **extra)
+    def make_context(self, *given: Any, **extra: Any) -> click.Context:
+        extra |= {"allow_interspersed_args": True, "allow_extra_args": False}
+        return super().make_context(*given, **extra)
 
 
 class StageGroup(click.Group):

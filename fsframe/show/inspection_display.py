@@ -230,8 +230,7 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
         "rows": contents.n_rows,
         "columns": [
             {
-                "name": column.name,
-                "kind": column.kind,
+                **facts(column, "name", "kind"),
                 "part": inspection.roles.get(k, "feature"),
                 "different": column.different,
                 "empty": column.missing,
@@ -241,8 +240,7 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
         ],
         "label": {
             "name": names[inspection.label],
-            "said": inspection.said,
-            "doubts": inspection.doubts,
+            **facts(inspection, "said", "doubts"),
             "task": None if inspection.data is None else inspection.data.task,
             "classes": None if inspection.data is None else _class_sizes(inspection.data),
         },
@@ -311,6 +309,5 @@ def _parts_object(inspection: PartsInspection) -> dict[str, Any]:
         "missing": int(data.matrix.facts.missing.sum()),
         "label": {"name": data.label_name, "task": data.task, "classes": _class_sizes(data)},
         "warnings": list(data.warnings),
-        "command": inspection.command,
-        "forecast": inspection.forecast,
+        **facts(inspection, "command", "forecast"),
     }

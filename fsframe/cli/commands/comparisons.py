@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from fsframe.storage.study_file import StudyRecord
 
 
+_LIMITS = ("overwrite", "memory", "mixed")
+
+
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="CHAIN CHAIN... on DATA...")
 @reading_options
@@ -135,9 +138,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             ask,
             folder,
             csv_out,
-            overwrite=options["overwrite"],
-            memory=options["memory"],
-            mixed=options["mixed"],
+            **{name: options[name] for name in _LIMITS},
             before=lambda requests: _check_memory(requests, engine),
             tell=reporter.note,
         )
@@ -296,9 +297,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
             plan,
             ask,
             folder,
-            overwrite=options["overwrite"],
-            memory=options["memory"],
-            mixed=options["mixed"],
+            **{name: options[name] for name in _LIMITS},
             tell=reporter.note,
             placed=placed,
         )

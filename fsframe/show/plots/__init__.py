@@ -17,7 +17,7 @@ import attrs
 from fsframe.errors import RequestError
 from fsframe.lazy_imports import lazy_attributes
 from fsframe.registry import in_stage, plots
-from fsframe.text import did_you_mean
+from fsframe.text import did_you_mean, facts
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
@@ -250,10 +250,7 @@ def known_kinds() -> dict[str, Kind]:
         kinds[offer.name if plain else f"{offer.provider}/{entry.name}"] = Kind(
             target="",
             shows=entry.summary[:1].lower() + entry.summary[1:],
-            needs=entry.needs,
-            several=entry.several,
-            data=entry.data,
-            options=entry.options,
+            **facts(entry, "needs", "several", "data", "options"),
         )
     return kinds
 
