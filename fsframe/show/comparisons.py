@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
@@ -45,64 +43,13 @@ _TOLD_OF_RANKS = {
 """What the JSON object has of a comparison and of its ranks."""
 
 
-@attrs.frozen
-class ChainOnTable:
-    """What a comparison says of one chain on one table; NaN where something is not known.
-
-    Parameters
-    ----------
-    data, chain, metric : str
-    value, standard_error, low, high : float
-        The measure, with its corrected standard error and its 95 % interval.
-    accuracy, features_kept, stability : float
-    on_front, fewest_features : bool
-        Whether no other chain has both a better value and a larger stability; whether it keeps the
-        fewest features within one standard error of the best.
-    seconds : float
-    """
-
-    data: str
-    chain: str
-    metric: str
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    accuracy: float
-    features_kept: float
-    stability: float
-    on_front: bool
-    fewest_features: bool
-    seconds: float
-
-
-CSV_NAMES = tuple(field.name for field in attrs.fields(ChainOnTable))
-"""The columns of the table of results."""
-
-
-def chains_on(result: Comparison, d: int) -> list[ChainOnTable]:
-    """The chains of a comparison on its table number `d`."""
-    numbers = {
-        "value": result.values,
-        "standard_error": result.standard_error,
-        "low": result.intervals[..., 0],
-        "high": result.intervals[..., 1],
-        "accuracy": result.accuracy,
-        "features_kept": result.kept,
-        "stability": result.stability,
-        "seconds": result.seconds,
-    }
-    return [
-        ChainOnTable(
-            data=result.data[d],
-            chain=chain,
-            metric=result.metric,
-            on_front=bool(result.front[d, c]),
-            fewest_features=int(result.fewest[d]) == c,
-            **{name: float(values[d, c]) for name, values in numbers.items()},
-        )
-        for c, chain in enumerate(result.chains)
-    ]
+CSV_NAMES = (
+    "data", "chain", "metric", "value", "standard_error", "low", "high", "accuracy",
+    "features_kept", "stability", "on_front", "fewest_features", "seconds",
+)  # fmt: skip
+"""The columns of the table of results: of the measure the mean, its corrected standard error and
+95 % interval; whether no other chain has both a better value and a larger stability, and whether
+the chain keeps the fewest features within one standard error of the best."""
 
 
 def baselines_on(result: Comparison, d: int) -> Iterator[tuple[str, bool, float]]:
@@ -124,7 +71,12 @@ def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
 
 def _result_rows(result: Comparison) -> Iterator[list[Any]]:
     for d, data in enumerate(result.data):
-        yield from ([*map(_known, attrs.astuple(row))] for row in chains_on(result, d))
+        for c, chain in enumerate(result.chains):
+            numbers = [result.values[d, c], result.standard_error[d, c], *result.intervals[d, c]]
+            numbers += [result.accuracy[d, c], result.kept[d, c], result.stability[d, c]]
+            marks = [bool(result.front[d, c]), int(result.fewest[d]) == c]
+            row = [*map(float, numbers), *marks, float(result.seconds[d, c])]
+            yield [data, chain, result.metric, *map(_known, row)]
         for name, alone, value in baselines_on(result, d):
             label = f"({name})" if alone else f"(all features) {name}"
             yield [data, label, result.metric, _known(value), *[None] * 9]
@@ -198,11 +150,13 @@ def result_rows(result: Comparison, d: int, names: Sequence[str]) -> Rows:
     values = result.values[d]
     best = values.max() if result.larger_is_better else values.min()
     rows = []
-    for name, row in zip(names, chains_on(result, d), strict=True):
-        marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + " P" * row.on_front
-        interval = "" if row.low != row.low else f"{row.low:.3f} … {row.high:.3f}"
-        numbers = [number_text(row.value), number_text(row.standard_error), interval]
-        kept = [f"{row.features_kept:.1f}", number_text(row.stability, 2)]
+    for c, (name, value) in enumerate(zip(names, values, strict=True)):
+        low, high = result.intervals[d, c]
+        marks = "*" * bool(value == best) + "‡" * bool(result.fewest[d] == c)
+        marks += " P" * bool(result.front[d, c])
+        interval = "" if low != low else f"{low:.3f} … {high:.3f}"
+        numbers = [number_text(value), number_text(result.standard_error[d, c]), interval]
+        kept = [f"{result.kept[d, c]:.1f}", number_text(result.stability[d, c], 2)]
         rows.append([name, *numbers, *kept, marks.strip()])
     for name, alone, value in baselines_on(result, d):
         shown = name if alone or len(name) <= 30 else f"{name[:29]}…"

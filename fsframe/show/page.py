@@ -23,7 +23,6 @@ from fsframe.show.comparisons import (
     MARKS,
     against_best,
     baselines_on,
-    chains_on,
     csv_text,
     result_rows,
     tested_pairs,
@@ -465,14 +464,13 @@ def _latex_table(result: Comparison) -> str:
         r"\midrule",
     ]
     best = [column.max() if result.larger_is_better else column.min() for column in result.values]
-    tables = [chains_on(result, d) for d in range(len(result.data))]
-    for rows in zip(*tables, strict=True):
+    for c, chain in enumerate(result.chains):
         cells = []
-        for row, largest in zip(rows, best, strict=True):
-            known = row.standard_error == row.standard_error
-            shown = number_text(row.value, 3) + rf" \pm {row.standard_error:.3f}" * known
-            cells.append(rf"$\mathbf{{{shown}}}$" if row.value == largest else f"${shown}$")
-        lines.append(rf"\texttt{{{tex(rows[0].chain)}}} & {' & '.join(cells)} \\")
+        errors = result.standard_error[:, c]
+        for value, error, largest in zip(result.values[:, c], errors, best, strict=True):
+            shown = number_text(value, 3) + rf" \pm {error:.3f}" * bool(error == error)
+            cells.append(rf"$\mathbf{{{shown}}}$" if value == largest else f"${shown}$")
+        lines.append(rf"\texttt{{{tex(chain)}}} & {' & '.join(cells)} \\")
     lines.append(r"\midrule")
     for rows in zip(*(baselines_on(result, d) for d in range(len(result.data))), strict=True):
         name, alone, _ = rows[0]
