@@ -52,11 +52,6 @@ contained_option = option(
 """The option ``--contained`` of the program, before the name of a command."""
 
 
-def is_contained(context: click.Context) -> bool:
-    """Whether the option was given."""
-    return bool(context.meta.get(_META))
-
-
 def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SECONDS) -> int:
     """The exit code of a command in a child process with limits, which is waited for.
 
@@ -146,7 +141,7 @@ class CommandGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
         rest = super().parse_args(ctx, args)
-        if is_contained(ctx) and not ctx.resilient_parsing:
+        if ctx.meta.get(_META) and not ctx.resilient_parsing:
             given.remove("--contained")
             raise click.exceptions.Exit(run_contained(given))
         return rest

@@ -36,15 +36,6 @@ from fsframe.storage.write import run_file_content
 from fsframe.text import counted, did_you_mean, html_block, html_table, listed, printable
 
 
-def _usual_kind(comparison: Comparison, data: int | None = None) -> str:
-    """The default kind of plot of a comparison, or of one of its tables."""
-    if data is None and len(comparison.data) > 1:
-        return "cd"
-    # A chain that always keeps everything has no stability.
-    known = np.isfinite(comparison.stability[data or 0]).sum()
-    return "pareto" if known >= 2 else "roc"
-
-
 def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
     """The position of an item given by position or name; RequestError if there is none.
 
@@ -221,11 +212,16 @@ class ComparisonResult:
         place = None if data is None else place_of(data, self.data, "table")
         rows = first_runs(self.record)
         runs = [run for row in (rows if place is None else [rows[place]]) for run in row]
-        name = _usual_kind(self.comparison, place) if kind is None else kind
+        if kind is None and place is None and len(self.data) > 1:
+            kind = "cd"
+        elif kind is None:
+            # A chain that always keeps everything has no stability.
+            stable = np.isfinite(self.comparison.stability[place or 0]).sum()
+            kind = "pareto" if stable >= 2 else "roc"
         known = known_kinds()
-        takes = name in known and "metric" in known[name].options
+        takes = kind in known and "metric" in known[kind].options
         metric = self.comparison.metric if takes else None
-        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+        return shown_picture(draw(kind, runs, ax=ax, metric=metric), ax)
 
     def _title(self) -> str:
         return "Chains on identical folds"

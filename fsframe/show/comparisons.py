@@ -255,8 +255,9 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:
-    """Path of the run file of a chain on a table."""
-    return folder / f"{table}.{_slug(chain)}.h5"
+    """Path of the run file of a chain on a table, different for different chains."""
+    plain = "".join(c if c.isalnum() else "-" for c in chain).strip("-")[:60]
+    return folder / f"{table}.{plain}.{hashlib.sha256(chain.encode()).hexdigest()[:8]}.h5"
 
 
 def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
@@ -321,9 +322,3 @@ def write_comparison(
     # Last: once this file is there, the same command is refused, so the folder must be whole.
     if csv_out is not None:
         place_file(csv_out, content, overwrite=overwrite)
-
-
-def _slug(text: str) -> str:
-    """A chain's text as part of a file name, different for different chains."""
-    plain = "".join(c if c.isalnum() else "-" for c in text).strip("-")[:60]
-    return f"{plain}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -80,7 +80,8 @@ def decisions(record: RunRecord) -> list[Decision]:
     A feature is borderline if the test that decided would decide otherwise with another seed, with
     a probability above 0.05; it is then neither among the kept nor among the others.
     """
-    if not any(stage.selection is not None for stage in record.stages):
+    selecting = [stage for stage in record.stages if stage.selection is not None]
+    if not selecting:
         return []
     unsure = doubtful(record)
     tested = unsure is not None
@@ -92,12 +93,13 @@ def decisions(record: RunRecord) -> list[Decision]:
     # Those that the last stage did not score come last.
     others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
     rest = [c for c in others if c not in chosen and c not in near]
-    names, decided = record.feature_names, tested or _decided_by_level(record)
+    # The last selecting stage may have kept what a level allowed, as chi2:alpha=0.05 does.
+    names, by_level = record.feature_names, selecting[-1].params.get("alpha") is not None
     unsure_names = [f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near]
     verdicts = (
         ("kept", [names[c] for c in kept], _KEPT[tested]),
         ("borderline", unsure_names, _BORDERLINE),
-        ("not kept", [names[c] for c in rest], _NOT_KEPT[decided]),
+        ("not kept", [names[c] for c in rest], _NOT_KEPT[tested or by_level]),
     )
     return [
         Decision(verdict=verdict, tested=tested, names=tuple(those), change=change)
@@ -137,12 +139,6 @@ def statements(record: RunRecord) -> list[str]:
     """What `stated` finds, a sentence each."""
     given = covariates(record)
     return [statement.sentence(stage, given) for stage, statement in stated(record)]
-
-
-def _decided_by_level(record: RunRecord) -> bool:
-    """Whether the last selecting stage kept what a level allowed, as chi2:alpha=0.05 does."""
-    last = [stage for stage in record.stages if stage.selection is not None][-1]
-    return last.params.get("alpha") is not None
 
 
 def pair_weight_words(record: RunRecord) -> tuple[str, str]:
