@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,10 +33,8 @@ from fsframe.sklearn.parameters import (
     blank_chain,
     chain_of,
     constructor,
-    defaults_of,
     is_set,
     own_classes,
-    signature_with,
     stage_keys,
     stage_values,
     with_stage_values,
@@ -180,11 +178,6 @@ def _tasks(chain: Chain) -> tuple[str, ...]:
     return tuple(sorted(tasks)) or ("classification", "regression")
 
 
-def _constructor(owner: str, chain: str, settings: Iterable[str]) -> Callable[..., None]:
-    """The constructor of an estimator of chains, by default of `chain`."""
-    return constructor(owner, signature_with({"chain": chain, **defaults_of(settings)}, 1))
-
-
 _OF_PREDICTORS = [name for name in SETTINGS if name != "task"]
 
 
@@ -250,7 +243,7 @@ class ChainSelector(Selecting, ChainEstimator):
 
     task: str
 
-    __init__ = _constructor("ChainSelector", "immigrate", SETTINGS)
+    __init__ = constructor("ChainSelector", {"chain": "immigrate"}, SETTINGS, 1)
 
     def _task_of(self, last: Classifier | None) -> str:
         if last is not None:
@@ -316,7 +309,7 @@ class ChainClassifier(Predicting, _ChainPredictor):
 
     _task = "classification"
 
-    __init__ = _constructor("ChainClassifier", "immigrate margin", _OF_PREDICTORS)
+    __init__ = constructor("ChainClassifier", {"chain": "immigrate margin"}, _OF_PREDICTORS, 1)
 
 
 class ChainRegressor(PredictingNumbers, _ChainPredictor):
@@ -351,7 +344,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 
     _task = "regression"
 
-    __init__ = _constructor("ChainRegressor", "rrelieff knn:k=5", _OF_PREDICTORS)
+    __init__ = constructor("ChainRegressor", {"chain": "rrelieff knn:k=5"}, _OF_PREDICTORS, 1)
 
 
 def fitted_selector(

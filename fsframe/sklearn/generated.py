@@ -20,14 +20,7 @@ from fsframe.sklearn.estimators import (
     SelectorEstimator,
     WeightedSelectorEstimator,
 )
-from fsframe.sklearn.parameters import (
-    SETTINGS,
-    constructor,
-    defaults_of,
-    settings_of,
-    signature_with,
-    with_own_classes,
-)
+from fsframe.sklearn.parameters import SETTINGS, constructor, settings_of, with_own_classes
 from fsframe.sklearn.tables import copies_are_weights
 
 _WIDTH = 92
@@ -183,17 +176,11 @@ def blank(name: str, classes: Mapping[str, type]) -> MethodEstimator:
     return kind.__new__(kind)
 
 
-def signature_of(method: type[Selector] | type[Classifier]) -> inspect.Signature:
-    """The signature of an estimator's constructor: the method's parameters, then the settings."""
+def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
+    base, name = _base(offer, method), class_name(offer.name)
     defaults = {
         p.name: inspect.Parameter.empty if p.required else p.default for p in method.parameters()
     }
-    return signature_with(defaults | defaults_of(settings_of(method)))
-
-
-def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
-    base = _base(offer, method)
-    name = class_name(offer.name)
     return type(
         name,
         (base,),
@@ -201,7 +188,7 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
             "__module__": "fsframe.sklearn",
             "__qualname__": name,
             "__doc__": docstring(offer, method, weighted=base is WeightedSelectorEstimator),
-            "__init__": constructor(name, signature_of(method)),
+            "__init__": constructor(name, defaults, settings_of(method)),
             "_name": offer.name,
             "_method": method,
             "_blank": staticmethod(blank),

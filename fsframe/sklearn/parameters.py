@@ -86,26 +86,24 @@ def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
     return tuple(name for name in SETTINGS if name not in parameters)
 
 
-def defaults_of(settings: Iterable[str]) -> dict[str, Any]:
-    """The defaults of settings by name."""
-    return {name: SETTINGS[name].default for name in settings}
-
-
-def signature_with(defaults: Mapping[str, Any], positional: int = 0) -> inspect.Signature:
-    """The signature of a constructor, whose first `positional` arguments need no name."""
-    given = [
-        inspect.Parameter(name, _PLACED if place < positional else _NAMED, default=default)
-        for place, (name, default) in enumerate(defaults.items())
-    ]
-    return inspect.Signature([inspect.Parameter("self", _PLACED), *given], return_annotation=None)
-
-
 _PLACED, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
-def constructor(owner: str, signature: inspect.Signature) -> Callable[..., None]:
-    """The constructor of the estimator `owner`, which stores its arguments."""
-    names = [name for name in signature.parameters if name != "self"]
+def constructor(
+    owner: str, defaults: Mapping[str, Any], settings: Iterable[str], positional: int = 0
+) -> Callable[..., None]:
+    """The constructor of the estimator `owner`, which stores its arguments.
+
+    They are those of `defaults`, of which the first `positional` need no name, and `settings`.
+    """
+    every = {**defaults, **{name: SETTINGS[name].default for name in settings}}
+    names = list(every)
+    arguments = [
+        inspect.Parameter(name, _PLACED if place < positional else _NAMED, default=every[name])
+        for place, name in enumerate(names)
+    ]
+    myself = inspect.Parameter("self", _PLACED)
+    signature = inspect.Signature([myself, *arguments], return_annotation=None)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         unknown = [name for name in kwargs if name not in names]
@@ -115,8 +113,7 @@ def constructor(owner: str, signature: inspect.Signature) -> Callable[..., None]
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            placed = [name for name in names if signature.parameters[name].kind is _PLACED]
-            others = f" but {placed[0]}" if placed else ""
+            others = f" but {names[0]}" if positional else ""
             told = f"{error}; all parameters{others} are given by name"
             raise TypeError(f"{owner}(): {told}") from None
         bound.apply_defaults()
