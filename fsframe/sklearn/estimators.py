@@ -592,16 +592,13 @@ class WeightedSelectorEstimator(SelectorEstimator):
         return self._select(X, y, sample_weight=sample_weight, **of_rows)
 
 
-class _MethodPredictor(MethodEstimator):
+class _MethodPredictor(PredictsRows, MethodEstimator):
     """Base of the estimators of classifiers and regressors."""
 
     _method: ClassVar[type[Classifier]]
 
     def _tasks(self) -> Collection[str]:
         """The tasks that `y` may belong to."""
-        raise NotImplementedError
-
-    def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         raise NotImplementedError
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
