@@ -38,7 +38,8 @@ from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, pl
 from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
-from fsframe.show.inspection import Inspection, inspect_table
+from fsframe.show.inspection import inspect_table
+from fsframe.show.inspection_display import Inspection
 from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposals_for
 from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result

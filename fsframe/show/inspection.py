@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
-from fsframe.show.proposals import Proposal, proposals_for, usual_chain
-from fsframe.table.column_facts import DATA_FRAME, ColumnFacts, Contents, contents_of_frame
+from fsframe.show.inspection_display import Inspection, PartsInspection
+from fsframe.show.proposals import proposals_for, usual_chain
+from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
@@ -46,66 +46,6 @@ _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _EXAMINED = {"label", "drop", "groups", "event", "categorical", "ordinal", "keep"}
 _FORM = {field.name for field in attrs.fields(Form)} - {"in_memory"}
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Inspection:
-    """Result of inspecting a table; as text, what ``fsframe inspect`` prints.
-
-    Parameters
-    ----------
-    contents : Contents
-    label : int
-        The column that is the label, or would be taken as the label.
-    said : bool
-        Whether the user specified it.
-    doubts : tuple of str
-        Reasons why another column may be meant.
-    roles : mapping of int to str
-        Columns that are not features: ``"label"``, ``"event"``, ``"groups"``, ``"dropped"``,
-        ``"adjusted"``.
-    findings : tuple of Finding
-    options : mapping of str to JSON values
-        Suggested arguments of `fsframe.read`.
-    data : Dataset, optional
-        The table read with them; None if that fails.
-    refused : str
-        Error message of reading.
-    chain : str
-        Suggested chain.
-    command : str
-        The command that runs it; of a data frame, the call.
-    forecast : Cost, optional
-        None if the table cannot be read.
-    proposals : tuple of Proposal
-        The suggested chain, and those for other questions, each with its command.
-    """
-
-    contents: Contents
-    label: int
-    said: bool
-    doubts: tuple[str, ...]
-    roles: Mapping[int, str]
-    findings: tuple[Finding, ...]
-    options: Mapping[str, Any]
-    data: Dataset | None
-    refused: str
-    chain: str
-    command: str
-    forecast: Cost | None
-    proposals: tuple[Proposal, ...]
-
-    @property
-    def of_frame(self) -> bool:
-        """Whether a data frame was inspected."""
-        return self.contents.form == DATA_FRAME
-
-    def __str__(self) -> str:
-        # Named rather than imported, since it imports this module.
-        display = import_module("fsframe.show.inspection_display")
-        return "\n".join(display.inspection_lines(self))
-
-    __repr__ = __str__
 
 
 def inspect_table(path: Any, **options: Any) -> Inspection:
@@ -357,19 +297,6 @@ def _parts_forecast(data: Dataset) -> dict[str, float]:
         # Labels, their order and c·log₂c; windows of levels; a block of rows.
         "bytes_of_memory": 32 * n + facts.nbytes + (1 << 27),
     }
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class PartsInspection:
-    """Result of inspecting a table in parts.
-
-    `command` is the suggested one; empty if no proposed method works on such a table.
-    """
-
-    path: str
-    data: Dataset
-    forecast: Mapping[str, float]
-    command: str
 
 
 def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspection:

@@ -1,4 +1,4 @@
-"""The output of `inspect`: text for the terminal, and one JSON object."""
+"""What `inspect` finds, as text for the terminal and as one JSON object."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from fsframe.method.run import size_text
-from fsframe.show.inspection import Inspection, PartsInspection
-from fsframe.table.column_facts import ColumnFacts
+from fsframe.method.run import Cost, size_text
+from fsframe.show.findings import Finding
+from fsframe.show.proposals import Proposal
+from fsframe.table.column_facts import DATA_FRAME, ColumnFacts, Contents
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_arguments
 from fsframe.table.side_columns import times_and_events
@@ -23,6 +24,77 @@ _WIDTH = 80
 _SHOWN = 30
 _NAME = 24
 _VALUES = 26
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Inspection:
+    """Result of inspecting a table; as text, what ``fsframe inspect`` prints.
+
+    Parameters
+    ----------
+    contents : Contents
+    label : int
+        The column that is the label, or would be taken as the label.
+    said : bool
+        Whether the user specified it.
+    doubts : tuple of str
+        Reasons why another column may be meant.
+    roles : mapping of int to str
+        Columns that are not features: ``"label"``, ``"event"``, ``"groups"``, ``"dropped"``,
+        ``"adjusted"``.
+    findings : tuple of Finding
+    options : mapping of str to JSON values
+        Suggested arguments of `fsframe.read`.
+    data : Dataset, optional
+        The table read with them; None if that fails.
+    refused : str
+        Error message of reading.
+    chain : str
+        Suggested chain.
+    command : str
+        The command that runs it; of a data frame, the call.
+    forecast : Cost, optional
+        None if the table cannot be read.
+    proposals : tuple of Proposal
+        The suggested chain, and those for other questions, each with its command.
+    """
+
+    contents: Contents
+    label: int
+    said: bool
+    doubts: tuple[str, ...]
+    roles: Mapping[int, str]
+    findings: tuple[Finding, ...]
+    options: Mapping[str, Any]
+    data: Dataset | None
+    refused: str
+    chain: str
+    command: str
+    forecast: Cost | None
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def of_frame(self) -> bool:
+        """Whether a data frame was inspected."""
+        return self.contents.form == DATA_FRAME
+
+    def __str__(self) -> str:
+        return "\n".join(inspection_lines(self))
+
+    __repr__ = __str__
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PartsInspection:
+    """Result of inspecting a table in parts.
+
+    `command` is the suggested one; empty if no proposed method works on such a table.
+    """
+
+    path: str
+    data: Dataset
+    forecast: Mapping[str, float]
+    command: str
 
 
 def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
