@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, RequestError
@@ -66,15 +67,26 @@ class _Spread(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        # Of a numeric target or times: the distance of the rows above and below the median.
-        side = data.y if data.task == "classification" else (data.y > np.median(data.y)) * 1
-        means = [data.X[side == code].mean(axis=0) for code in np.unique(side)]
-        scores = np.ptp(np.array(means), axis=0)
+        scores = self._scores(data, run)
         kept = rank_by_score(scores)[: self.keep_count(data.n_features, 2)]
         return Selection(selected=kept, scores=scores, warnings=self._notes())
 
+    def _scores(self, data: Dataset, run: Run) -> NDArray[np.float64]:
+        # Of a numeric target or times: the distance of the rows above and below the median.
+        side = data.y if data.task == "classification" else (data.y > np.median(data.y)) * 1
+        means = [data.X[side == code].mean(axis=0) for code in np.unique(side)]
+        return np.ptp(np.array(means), axis=0)
+
     def _notes(self) -> tuple[str, ...]:
         return ()
+
+
+@attrs.frozen(kw_only=True)
+class _Drawing(_Spread):
+    """The same, with random numbers in the scores."""
+
+    def _scores(self, data: Dataset, run: Run) -> NDArray[np.float64]:
+        return super()._scores(data, run) + run.generator().random(data.n_features)
 
 
 @attrs.frozen(kw_only=True)
@@ -175,8 +187,8 @@ class WrappingConformance(SelectorConformance):
     @check
     def test_workers_change_no_bit(self) -> None:
         self._stage()
-        # Of noise, where every resample keeps other columns.
-        data, base = tables.noise(self.make().tasks, 60, 8), _Spread(top=2)
+        # Of noise, where every resample and every stream keeps other columns.
+        data, base = tables.noise(self.make().tasks, 60, 8), _Drawing(top=2)
         alone = self._after(base).select(data, run=Run(entropy=5))
         with ThreadPoolExecutor(2) as pool, Engine(pool, 2) as engine:
             shared = self._after(base).select(data, run=Run(entropy=5, executor=engine))

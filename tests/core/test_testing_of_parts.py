@@ -468,6 +468,16 @@ class OnWorkers(Votes):
 
 
 @attrs.frozen(kw_only=True)
+class OtherStreamsOnWorkers(Votes):
+    """The same; with workers the base draws other random numbers in the same bootstraps."""
+
+    def found(self, base: Base, data: Dataset, counts: np.ndarray, run: Run) -> list[Selection]:
+        return super().found(
+            base, data, counts, run if run.executor is None else attrs.evolve(run, entropy=8)
+        )
+
+
+@attrs.frozen(kw_only=True)
 class WithoutBase(Votes):
     """The same; without a base it keeps all columns."""
 
@@ -481,6 +491,7 @@ WRAPPING: dict[type[Votes], str] = {
     OfWhatWasKept: "a_base_that_keeps_few_many_or_no_columns_is_handled",
     Forgiving: "errors_of_the_base_are_its_own",
     OnWorkers: "workers_change_no_bit",
+    OtherStreamsOnWorkers: "workers_change_no_bit",
     WithoutBase: "a_missing_base_is_asked_for",
 }
 
