@@ -349,6 +349,23 @@ def test_a_metric_of_adjacent_runs_only_is_found() -> None:
     assert found.status == "failed" and "in another order" in found.detail
 
 
+@attrs.frozen(kw_only=True)
+class Upwards(StabilityMetric):
+    """Jaccard's index of runs that also have what is much like, and after, a feature they keep."""
+
+    needs_similarity: ClassVar[bool] = True
+
+    def _measure(self, matrix: np.ndarray, similarity: Any = None) -> StabilityValue:
+        runs = np.asarray(matrix, dtype=bool) @ np.triu(similarity >= 0.9)
+        both, either = runs.all(axis=0).sum(), runs.any(axis=0).sum()
+        return StabilityValue(value=float(both / max(either, 1)))
+
+
+def test_a_metric_that_reads_half_of_the_similarities_is_found() -> None:
+    check = "order_of_features_does_not_matter"
+    assert outcome_of(check, Upwards, StabilityMetricConformance).status == "failed"
+
+
 def test_unsound_pair_weights_are_refused_where_they_are_made() -> None:
     with pytest.raises(ValueError, match="outside 0 … 1"):
         PairWeights.from_triplets([3, 5], [0], [2], [1.0])
