@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -32,7 +33,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import FsframeError, RequestError, one_line
-from fsframe.grammar import StageText, parse_stages
+from fsframe.grammar import parse_stages
 from fsframe.method.run import Run
 from fsframe.method.selector import Selector
 from fsframe.registry import (
@@ -115,7 +116,7 @@ def suite_for(text: str) -> type[Conformance]:
         body.update(_of_part(registry, offer))
     else:
         cls = registry[offer.name]
-        params = {**_tried_as(offer).params, **stage.params}
+        params = {**parse_stages(_tried_as(offer, offer.name))[0].params, **stage.params}
         if getattr(cls, "wrapping", False):
             suite = WrappingConformance
             # Invalid parameters are reported before any check is tested.
@@ -161,9 +162,7 @@ def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:
 
 def _advice(offer: Offer, params: Mapping[str, str]) -> str:
     """What to do if the checks of a stage fail with the base that was asked for."""
-    tried = declared(offer.entry, "TRIED_AS").get(offer.entry.name)
-    if tried is None:
-        tried = f"{offer.name}:base={BASE}"
+    tried = _tried_as(offer, f"{offer.name}:base={BASE}")
     if parse_stages(tried)[0].params.get("base") == params["base"]:
         return ""
     return (
@@ -172,9 +171,9 @@ def _advice(offer: Offer, params: Mapping[str, str]) -> str:
     )
 
 
-def _tried_as(offer: Offer) -> StageText:
-    text = declared(offer.entry, "TRIED_AS").get(offer.entry.name)
-    return StageText(offer.name) if text is None else parse_stages(text)[0]
+def _tried_as(offer: Offer, otherwise: str) -> str:
+    text: str = declared(offer.entry, "TRIED_AS").get(offer.entry.name, otherwise)
+    return text
 
 
 _NOISE_TABLES = 20
@@ -255,9 +254,10 @@ def _costs(make: Callable[[], Selector]) -> Iterator[Measured]:
 def _growth(cost: Sequence[Measured], of: str, what: str) -> str:
     """The power of the number of rows (columns) with which a cost grows, from the largest two."""
     fixed = "columns" if of == "rows" else "rows"
-    base = cost[0] if cost else None
-    along = [c for c in cost if base and getattr(c, fixed) == getattr(base, fixed)]
-    along = [c for c in along if getattr(c, what) > (1e-3 if what == "seconds" else 1e5)]
+    least = 1e-3 if what == "seconds" else 1e5
+    along = [
+        c for c in cost if getattr(c, fixed) == getattr(cost[0], fixed) and getattr(c, what) > least
+    ]
     if len(along) < 2:
         return f"too little to measure with the number of {of}"
     a, b = along[-2:]
@@ -277,10 +277,8 @@ def badge_lines(
     `name` is the method as it was checked, such as ``"relieff:k=5"``, and `facts` (`facts_of`) are
     for the head; `kept` and `cost` are empty for methods that are not selectors.
     """
-    counts: dict[str, int] = {}
-    for outcome in outcomes:
-        counts[outcome.status] = counts.get(outcome.status, 0) + 1
-    verdict = "fails" if counts.get("failed") else "passes"
+    counts = Counter(outcome.status for outcome in outcomes)
+    verdict = "fails" if counts["failed"] else "passes"
     yield f"# `{name}` {verdict} the conformance checks of fsframe"
     yield ""
     yield from (f"* {label}: {value}" for label, value in facts)
@@ -301,12 +299,9 @@ def badge_lines(
         yield from ("", "## Time and memory", "", "| rows | columns | seconds | peak, MiB |")
         yield "|--:|--:|--:|--:|"
         for each in cost:
-            figures = (
-                f"{each.seconds:.3f} | {each.peak / 2**20:.1f}"
-                if not each.reason
-                else f"refused: {each.reason} |"
-            )
-            yield f"| {each.rows} | {each.columns} | {figures} |"
+            figures = f"{each.seconds:.3f} | {each.peak / 2**20:.1f}"
+            told = f"refused: {each.reason} |" if each.reason else figures
+            yield f"| {each.rows} | {each.columns} | {told} |"
         yield ""
         yield (
             "One thread, processor time of a second fit on noise; peak memory of Python and numpy. "
