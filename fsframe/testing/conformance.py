@@ -8,6 +8,7 @@ import importlib.util
 import locale
 import logging
 import os
+import pickle
 import random
 import sys
 import tempfile
@@ -16,7 +17,8 @@ import unittest
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -36,6 +38,8 @@ class Outcome:
     detail: str = ""
 
 
+Suite = TypeVar("Suite")
+
 TALLY: dict[str, list[Outcome]] = {}
 """Outcomes by class name, for the line that says how many checks were run."""
 
@@ -45,8 +49,14 @@ def not_applicable(reason: str) -> unittest.SkipTest:
     return unittest.SkipTest(reason)
 
 
-def check(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Make a method ``test_…`` a check: exceptions are honoured, the outcome is counted.
+def only_if(condition: object, otherwise: str) -> None:
+    """End a check as not applicable, `otherwise` being the reason, unless `condition` holds."""
+    if not condition:
+        raise not_applicable(otherwise)
+
+
+def _check(function: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A method ``test_…`` as a check: exceptions are honoured, the outcome is counted.
 
     Raises
     ------
@@ -57,35 +67,46 @@ def check(function: Callable[[Any], None]) -> Callable[[Any], None]:
 
     @functools.wraps(function)
     def run(self: Conformance) -> None:
-        outcomes = TALLY.setdefault(type(self).__qualname__, [])
         reason = self.exceptions.get(name)
+
+        def count(status: str, detail: str = "") -> None:
+            outcome = Outcome(check=name, status=status, detail=detail)
+            TALLY.setdefault(type(self).__qualname__, []).append(outcome)
+
         try:
             with time_limit(self.seconds):
                 function(self)
         except unittest.SkipTest as skipped:
-            outcomes.append(Outcome(check=name, status="not applicable", detail=str(skipped)))
+            count("not applicable", str(skipped))
             raise
         except KeyboardInterrupt:
             raise
         # A wrong result and a crash both fail a check.
         except BaseException as error:
             if reason is not None:
-                outcomes.append(Outcome(check=name, status="excepted", detail=reason))
-                return
+                return count("excepted", reason)
             stated = isinstance(error, AssertionError) and str(error)
-            detail = str(error) if stated else one_line(error)
-            outcomes.append(Outcome(check=name, status="failed", detail=detail))
+            count("failed", str(error) if stated else one_line(error))
             raise
-        if reason is not None:
-            detail = f"the exception is not needed, remove it ({reason})"
-            outcomes.append(Outcome(check=name, status="failed", detail=detail))
-            raise AssertionError(f"{name}: {detail}")
-        outcomes.append(Outcome(check=name, status="passed"))
+        if reason is None:
+            return count("passed")
+        detail = f"the exception is not needed, remove it ({reason})"
+        count("failed", detail)
+        raise AssertionError(f"{name}: {detail}")
 
     run.is_law = True  # type: ignore[attr-defined]
     return run
 
 
+def with_checks(suite: type[Suite]) -> type[Suite]:
+    """Make every method ``test_…`` of a class a check; those of classes derived from it are not."""
+    for name, function in [*vars(suite).items()]:
+        if name.startswith("test_"):
+            setattr(suite, name, _check(function))
+    return suite
+
+
+@with_checks
 class Conformance:
     """Base of the suites.
 
@@ -121,7 +142,6 @@ class Conformance:
         tests = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
         return tuple(name.removeprefix("test_") for name in tests)
 
-    @check
     def test_exceptions_name_checks_and_reasons(self) -> None:
         known = set(self.checks())
         for name, reason in self.exceptions.items():
@@ -130,28 +150,85 @@ class Conformance:
             )
             assert reason.strip(), f"the exception {name!r} has no reason"
 
-    @check
     def test_parameters_read_back_from_text(self) -> None:
         method = self.make()
-        if not isinstance(method, Parameterised):
-            raise not_applicable("it has no parameters")
+        only_if(isinstance(method, Parameterised), "it has no parameters")
         for values in (method.changed(), method.values()):
             texts = {name: format_value(value) for name, value in values.items()}
             assert type(method).from_texts(texts) == method
 
 
+@functools.cache
+def _names_of_estimators() -> frozenset[str]:
+    """What estimators of methods have besides parameters, which would be hidden by one."""
+    from fsframe.sklearn.estimators import (
+        ClassifierEstimator,
+        RegressorEstimator,
+        WeightedSelectorEstimator,
+    )
+
+    bases = (ClassifierEstimator, RegressorEstimator, WeightedSelectorEstimator)
+    return frozenset(n for base in bases for n in dir(base) if not n.startswith("_"))
+
+
+@with_checks
+class MethodChecks(Conformance):
+    """Checks of what has parameters: selectors, classifiers, regressors, measures and metrics.
+
+    Attributes
+    ----------
+    kind : type
+        The class that it has to derive from.
+    """
+
+    kind: ClassVar[type[Parameterised]]
+
+    def test_declarations_are_complete(self) -> None:
+        method, cls = self.make(), type(self.make())
+        assert isinstance(method, self.kind), f"make() returned {cls.__name__}"
+        first = (cls.__doc__ or "").strip().partition("\n")[0]
+        assert first and not first.startswith("Method generated by attrs"), (
+            f"{cls.__name__} has no docstring"
+        )
+        assert attrs.has(cls) and cls.__setattr__ is not object.__setattr__, (
+            f"{cls.__name__} is not frozen; put @attrs.frozen(kw_only=True) above it"
+        )
+        hidden = _names_of_estimators() & {p.name for p in method.parameters()}
+        assert not hidden, (
+            f"parameter {', '.join(sorted(hidden))}: its scikit-learn estimator has a member of "
+            "that name, which the parameter would hide; rename it"
+        )
+        silent = [p.name for p in method.parameters() if not p.help.strip()]
+        assert not silent, f"no help for {', '.join(silent)}"
+        assert self.name is None or method.method_name() == self.name, (
+            f"messages call it {method.method_name()!r}, it is registered as {self.name!r}; "
+            "override method_name()"
+        )
+        self._check_declared(method)
+
+    def _check_declared(self, method: Any) -> None:
+        """Check the declarations of this kind of method."""
+
+    def test_pickles(self) -> None:
+        method = self.make()
+        assert pickle.loads(pickle.dumps(method)) == method
+        self._check_pickled()
+
+    def _check_pickled(self) -> None:
+        """Check that what the method gives can be pickled, too."""
+
+
+@with_checks
 class CallChecks(Conformance):
     """Checks of what a usual call, which `_use` makes, does besides giving its result."""
 
     def _use(self) -> None:
         raise NotImplementedError
 
-    @check
     def test_nothing_global_is_changed(self) -> None:
         changed = changed_globals(self._use)
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
 
-    @check
     def test_no_file_is_written(self) -> None:
         written = written_files(self._use)
         assert not written, f"files are written by the core only: {', '.join(written[:3])}"
@@ -160,16 +237,13 @@ class CallChecks(Conformance):
 def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
     """Run every check of `suite` without pytest, and yield the outcomes."""
     for name in suite.checks():
-        outcomes = TALLY.setdefault(suite.__qualname__, [])
-        before = len(outcomes)
         try:
             getattr(suite(), f"test_{name}")()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # Recorded as the outcome; the next check is run anyway.
-            if len(outcomes) == before:
-                outcomes.append(Outcome(check=name, status="failed", detail=one_line(error)))
-        yield outcomes[-1]
+        except BaseException:  # Recorded as the outcome; the next check is run anyway.
+            pass
+        yield TALLY[suite.__qualname__][-1]
 
 
 def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
@@ -211,59 +285,20 @@ def numpy_warnings_raised() -> Iterator[None]:
         yield
 
 
-@functools.cache
-def _names_of_estimators() -> frozenset[str]:
-    """What estimators of methods have besides parameters, which would be hidden by one."""
-    from fsframe.sklearn.estimators import (
-        ClassifierEstimator,
-        RegressorEstimator,
-        WeightedSelectorEstimator,
-    )
-
-    bases = (ClassifierEstimator, RegressorEstimator, WeightedSelectorEstimator)
-    return frozenset(n for base in bases for n in dir(base) if not n.startswith("_"))
-
-
-def check_declarations(method: Parameterised, name: str | None) -> None:
-    """Assert that docstring, help of every parameter and registered name are there."""
-    cls = type(method)
-    first = (cls.__doc__ or "").strip().partition("\n")[0]
-    assert first and not first.startswith("Method generated by attrs"), (
-        f"{cls.__name__} has no docstring"
-    )
-    assert attrs.has(cls) and cls.__setattr__ is not object.__setattr__, (
-        f"{cls.__name__} is not frozen; put @attrs.frozen(kw_only=True) above it"
-    )
-    hidden = _names_of_estimators() & {p.name for p in method.parameters()}
-    assert not hidden, (
-        f"parameter {', '.join(sorted(hidden))}: its scikit-learn estimator has a member of that "
-        "name, which the parameter would hide; rename it"
-    )
-    silent = [p.name for p in method.parameters() if not p.help.strip()]
-    assert not silent, f"no help for {', '.join(silent)}"
-    if name is not None:
-        assert method.method_name() == name, (
-            f"messages call it {method.method_name()!r}, it is registered as {name!r}; "
-            "override method_name()"
-        )
-
-
-def tally_line() -> str:
-    """Number of checks and methods, and the outcomes."""
-    outcomes = Counter(outcome.status for suite in TALLY.values() for outcome in suite)
-    parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
-    return f"fsframe.testing: {outcomes.total()} checks of {counted(len(TALLY), 'method')}: {parts}"
-
-
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write the tally at the end of a run with any conformance checks.
+    """Write the number of checks and methods, and the outcomes, at the end of a run with any.
 
     The hook of pytest, for the ``conftest.py`` of a plugin's tests::
 
         from fsframe.testing import pytest_terminal_summary
     """
     if TALLY:
-        terminalreporter.write_line(tally_line())
+        outcomes = Counter(outcome.status for suite in TALLY.values() for outcome in suite)
+        parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
+        methods = counted(len(TALLY), "method")
+        terminalreporter.write_line(
+            f"fsframe.testing: {outcomes.total()} checks of {methods}: {parts}"
+        )
 
 
 _heard: list[str] | None = None
@@ -346,21 +381,20 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEX
 def _kept() -> Iterator[None]:
     """Restore everything that `_scramble` and the call change."""
     numpy_state, python_state = np.random.get_state(), random.getstate()
-    errors, options = np.geterr(), np.get_printoptions()
-    environ, path, limit = dict(os.environ), list(sys.path), sys.getrecursionlimit()
-    level = logging.getLogger().level
+    limit, level = sys.getrecursionlimit(), logging.getLogger().level
     settings = dict(dict.items(_settings()))
     try:
-        with warnings.catch_warnings():
+        with (
+            warnings.catch_warnings(),
+            np.errstate(),
+            np.printoptions(),
+            mock.patch.dict(os.environ),
+            mock.patch.object(sys, "path", [*sys.path]),
+        ):
             yield
     finally:
         np.random.set_state(numpy_state)
         random.setstate(python_state)
-        np.seterr(**errors)
-        np.set_printoptions(**options)
-        os.environ.clear()
-        os.environ.update(environ)
-        sys.path[:] = path
         sys.setrecursionlimit(limit)
         logging.getLogger().setLevel(level)
         dict.update(_settings(), settings)

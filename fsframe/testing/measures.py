@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,20 +16,20 @@ from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.table.side_columns import LABELS
 from fsframe.testing.conformance import (
     CallChecks,
-    Conformance,
+    MethodChecks,
     assert_refused,
-    check,
-    check_declarations,
-    not_applicable,
     numpy_warnings_raised,
+    only_if,
     refusal_of,
+    with_checks,
 )
-from fsframe.testing.tables import frozen_bytes
+from fsframe.testing.tables import drawing, frozen_bytes, shuffled
 
 _N = 60
 
 
-class MeasureConformance(CallChecks):
+@with_checks
+class MeasureConformance(MethodChecks, CallChecks):
     """Everything the core promises of a measure of predictions; inherit it and write `make`.
 
     Attributes
@@ -43,6 +41,7 @@ class MeasureConformance(CallChecks):
         measure of one class may need its label among them.
     """
 
+    kind = PredictionMeasure
     rtol: ClassVar[float] = 1e-9
     classes: ClassVar[tuple[Any, ...]] = ("a", "b")
 
@@ -53,7 +52,7 @@ class MeasureConformance(CallChecks):
     def predictions(self, noise: float = 0.8, seed: int = 1) -> Predictions:
         """Sixty predictions of the measure's task: `noise` 0 is all right, 1 is chance alone."""
         task = self.make().task
-        draw = np.random.Generator(np.random.PCG64(seed))
+        draw = drawing(seed)
         if task == "classification":
             return _of_classes(self.classes, noise, draw)
         truth = 1.0 + draw.random(_N)
@@ -66,23 +65,13 @@ class MeasureConformance(CallChecks):
             truth = np.where((np.arange(_N) % 3 == 2) & (truth > truth.min()), -truth, truth)
         return Predictions(truth=truth, predicted=predicted)
 
-    @check
-    def test_declarations_are_complete(self) -> None:
-        measure = self.make()
-        assert isinstance(measure, PredictionMeasure), f"make() returned {type(measure).__name__}"
-        check_declarations(measure, self.name)
+    def _check_declared(self, measure: PredictionMeasure) -> None:
         assert measure.task in LABELS, f"task is {measure.task!r}, not one of {sorted(LABELS)}"
         assert measure.needs in SCORE_KINDS, f"needs is {measure.needs!r}, not in {SCORE_KINDS}"
         assert measure.lowest < measure.highest, (
             f"its range {measure.lowest} … {measure.highest} is empty"
         )
 
-    @check
-    def test_pickles(self) -> None:
-        measure = self.make()
-        assert pickle.loads(pickle.dumps(measure)) == measure
-
-    @check
     def test_ordinary_predictions_have_a_value(self) -> None:
         for noise in (0.0, 0.8, 1.0):
             value = self.make()(self.predictions(noise))
@@ -90,7 +79,6 @@ class MeasureConformance(CallChecks):
                 f"the value of ordinary predictions is {value}"
             )
 
-    @check
     def test_right_predictions_are_the_best(self) -> None:
         measure = self.make()
         right = measure(self.predictions(0.0))
@@ -103,49 +91,40 @@ class MeasureConformance(CallChecks):
                     f"have {other:.6g}, and those without {right:.6g}"
                 )
 
-    @check
     def test_the_measure_tells_predictions_apart(self) -> None:
         measure = self.make()
         values = {measure(self.predictions(noise, 2)) for noise in (0.0, 0.8, 1.0)}
         assert len(values) > 1, f"right predictions and chance have the same value, {values}"
 
-    @check
     def test_order_of_rows_does_not_matter(self) -> None:
         given = self.predictions()
-        order = np.random.Generator(np.random.PCG64(3)).permutation(_N)
-        self._equal(_rows(given, order), given, "with rows in another order")
+        self._equal(_rows(given, shuffled(_N, 3)), given, "with rows in another order")
 
-    @check
     def test_copies_of_all_rows_change_nothing(self) -> None:
         given = self.predictions()
         self._equal(_rows(given, np.tile(np.arange(_N), 3)), given, "with every row three times")
 
-    @check
     def test_equal_predictions_have_equal_values(self) -> None:
         measure, given = self.make(), self.predictions()
         first = measure(given)
         measure(self.predictions(1.0, 4))
         assert measure(given) == first, "the value changes from call to call"
 
-    @check
     def test_names_of_classes_do_not_matter(self) -> None:
-        if self.make().task != "classification":
-            raise not_applicable("it is not a measure of classes")
-        if set(map(str, self.classes)) & {str(value) for value in self.make().values().values()}:
-            raise not_applicable("a parameter names a class")
+        only_if(self.make().task == "classification", "it is not a measure of classes")
+        parameters = {str(value) for value in self.make().values().values()}
+        only_if(not parameters & {*map(str, self.classes)}, "a parameter names a class")
         given = self.predictions()
         named = attrs.evolve(given, classes=tuple(f"class {c}" for c in range(given.n_classes)))
         self._equal(named, given, "with other names of the classes")
 
-    @check
     def test_inputs_are_not_modified(self) -> None:
         given = self.predictions()
-        arrays = (given.truth, given.predicted, *([] if given.scores is None else [given.scores]))
+        arrays = (given.truth, given.predicted, given.scores)
         before = frozen_bytes(*arrays)
         self.make()(given)
         assert frozen_bytes(*arrays) == before, "it changes the predictions that it measures"
 
-    @check
     def test_rows_of_one_class_and_single_rows_are_handled(self) -> None:
         measure, given = self.make(), self.predictions()
         few = [np.arange(1)]
@@ -158,7 +137,6 @@ class MeasureConformance(CallChecks):
                 f"the value of {rows.size} rows is {value}; say NaN if it is not defined"
             )
 
-    @check
     def test_other_labels_are_refused_before_work(self) -> None:
         measure = self.make()
         for task in sorted(set(LABELS) - {measure.task}):
@@ -170,20 +148,14 @@ class MeasureConformance(CallChecks):
         problems = list(measure.refusals(measure.task, classes, "probabilities"))
         assert not problems, f"its own task is refused: {'; '.join(problems)}"
 
-    @check
     def test_it_reads_no_more_than_it_says_it_needs(self) -> None:
         measure, given = self.make(), self.predictions()
-        if measure.task != "classification":
-            raise not_applicable("predictions of numbers have no scores")
-        scores = given.scores
-        assert scores is not None
-        if measure.needs == "labels":
-            less = attrs.evolve(given, scores=None)
-        elif measure.needs == "scores":
-            # In the same order, and no probabilities.
-            less = attrs.evolve(given, scores=10.0 * scores - 3.0)
-        else:
-            raise not_applicable("it needs all that a classifier can give")
+        only_if(measure.task == "classification", "predictions of numbers have no scores")
+        only_if(measure.needs != "probabilities", "it needs all that a classifier can give")
+        assert given.scores is not None
+        # In the same order, and no probabilities.
+        scores = 10.0 * given.scores - 3.0 if measure.needs == "scores" else None
+        less = attrs.evolve(given, scores=scores)
         self._equal(less, given, f"although needs={measure.needs!r} is declared, with less")
 
     def _use(self) -> None:
@@ -210,16 +182,14 @@ def _of_classes(classes: tuple[Any, ...], noise: float, draw: np.random.Generato
 
 def _rows(given: Predictions, rows: NDArray[np.intp]) -> Predictions:
     """Some rows of predictions, in the order given."""
-
-    def parts() -> Iterator[tuple[str, Any]]:
-        for name in ("truth", "predicted", "scores"):
-            array = getattr(given, name)
-            yield name, None if array is None else array[rows]
-
-    return attrs.evolve(given, **dict(parts()))
+    scores = None if given.scores is None else given.scores[rows]
+    return attrs.evolve(
+        given, truth=given.truth[rows], predicted=given.predicted[rows], scores=scores
+    )
 
 
-class StabilityMetricConformance(Conformance):
+@with_checks
+class StabilityMetricConformance(MethodChecks):
     """Everything the core promises of a stability metric; inherit it and write `make`.
 
     Attributes
@@ -228,6 +198,7 @@ class StabilityMetricConformance(Conformance):
         The name it is registered under.
     """
 
+    kind = StabilityMetric
     rtol: ClassVar[float] = 1e-9
 
     @staticmethod
@@ -236,7 +207,7 @@ class StabilityMetricConformance(Conformance):
 
     def runs(self) -> NDArray[Any]:
         """Six runs that agree in part: sets of three of nine features, or scores without ties."""
-        scores = np.random.Generator(np.random.PCG64(1)).random((6, 9))
+        scores = drawing(1).random((6, 9))
         scores[:, :2] += 0.6
         if self.make().input == "ranks":
             return scores
@@ -247,23 +218,12 @@ class StabilityMetricConformance(Conformance):
         metric = self.make()
         if not metric.needs_similarity:
             return metric(matrix)
-        return metric(
-            matrix, _similarity(np.atleast_2d(matrix).shape[1]) if alike is None else alike
-        )
+        n_features = np.atleast_2d(matrix).shape[1]
+        return metric(matrix, _similarity(n_features) if alike is None else alike)
 
-    @check
-    def test_declarations_are_complete(self) -> None:
-        method = self.make()
-        assert isinstance(method, StabilityMetric), f"make() returned {type(method).__name__}"
-        check_declarations(method, self.name)
-        assert method.input in ("sets", "ranks"), f"input is {method.input!r}"
+    def _check_declared(self, metric: StabilityMetric) -> None:
+        assert metric.input in ("sets", "ranks"), f"input is {metric.input!r}"
 
-    @check
-    def test_pickles(self) -> None:
-        method = self.make()
-        assert pickle.loads(pickle.dumps(method)) == method
-
-    @check
     def test_the_value_is_finite_and_inside_its_interval(self) -> None:
         stability = self._measure(self.runs())
         assert math.isfinite(stability.value) and not stability.undefined
@@ -275,7 +235,6 @@ class StabilityMetricConformance(Conformance):
             assert stability.interval[0] <= stability.value <= stability.interval[1]
             assert stability.level is not None and 0 < stability.level < 1
 
-    @check
     def test_identical_runs_are_perfectly_stable(self) -> None:
         matrix = np.repeat(self.runs()[:1], 5, axis=0)
         best = 1.0 if self.make().larger_is_stabler else 0.0
@@ -284,7 +243,6 @@ class StabilityMetricConformance(Conformance):
             f"identical runs give {stability.value}, not {best}"
         )
 
-    @check
     def test_more_similar_runs_are_more_stable(self) -> None:
         base, alike = self.runs(), self.runs()
         alike[1:4] = alike[0]
@@ -292,7 +250,6 @@ class StabilityMetricConformance(Conformance):
         sign = 1 if self.make().larger_is_stabler else -1
         assert sign * more > sign * less, f"{less} became {more} when four of six runs agreed"
 
-    @check
     def test_order_of_runs_does_not_matter(self) -> None:
         matrix = self.runs()
         expected = self._measure(matrix).value
@@ -303,29 +260,24 @@ class StabilityMetricConformance(Conformance):
                 f"{expected} became {value} with the runs in another order"
             )
 
-    @check
     def test_order_of_features_does_not_matter(self) -> None:
         matrix = self.runs()
-        order = np.random.Generator(np.random.PCG64(1)).permutation(matrix.shape[1])
+        order = shuffled(matrix.shape[1], 1)
         alike = _similarity(matrix.shape[1])
         stability = self._measure(matrix[:, order], alike[np.ix_(order, order)])
         expected = self._measure(matrix, alike)
         assert math.isclose(stability.value, expected.value, rel_tol=self.rtol, abs_tol=1e-12)
 
-    @check
     def test_equal_input_gives_equal_bits(self) -> None:
         matrix = self.runs()
         assert self._measure(matrix) == self._measure(matrix)
 
-    @check
     def test_booleans_and_ones_are_equivalent(self) -> None:
-        if self.make().input != "sets":
-            raise not_applicable("it compares rankings")
+        only_if(self.make().input == "sets", "it compares rankings")
         matrix = self.runs()
         assert self._measure(matrix.astype(float)).value == self._measure(matrix).value
         assert self._measure(matrix.tolist()).value == self._measure(matrix).value
 
-    @check
     def test_inputs_are_not_modified(self) -> None:
         matrix = self.runs()
         alike = _similarity(matrix.shape[1])
@@ -333,7 +285,6 @@ class StabilityMetricConformance(Conformance):
         self._measure(matrix, alike)
         assert frozen_bytes(matrix, alike) == before
 
-    @check
     def test_invalid_matrices_are_refused(self) -> None:
         matrix = self.runs()
         hole = matrix.astype(float)
@@ -341,17 +292,14 @@ class StabilityMetricConformance(Conformance):
         for wrong in (matrix[:1], matrix[0], np.empty((3, 0)), hole):
             assert_refused(partial(self._measure, wrong), "an invalid matrix")
 
-    @check
     def test_similarity_is_required_as_declared(self) -> None:
         matrix = self.runs()
         alike = None if self.make().needs_similarity else _similarity(matrix.shape[1])
         otherwise = "a similarity is missing or unusable, and no error was raised"
         refusal_of(lambda: self.make()(matrix, alike), otherwise, RequestError)
 
-    @check
     def test_unequal_sizes_are_accepted_or_refused_as_declared(self) -> None:
-        if self.make().input != "sets":
-            raise not_applicable("it compares rankings")
+        only_if(self.make().input == "sets", "it compares rankings")
         matrix = self.runs()
         matrix[0] = np.arange(matrix.shape[1]) < 5
         if self.make().unequal_sizes:
@@ -359,7 +307,6 @@ class StabilityMetricConformance(Conformance):
             return
         assert_refused(lambda: self._measure(matrix), "sets of different sizes")
 
-    @check
     def test_extreme_matrices_give_a_value_or_a_reason(self) -> None:
         if self.make().input == "sets":
             cases = [np.zeros((3, 5)), np.ones((3, 5)), np.eye(3, 5), np.ones((2, 1))]
@@ -375,15 +322,12 @@ class StabilityMetricConformance(Conformance):
             if stability.undefined:
                 assert self.make().undefined_when, "undefined_when does not say that this happens"
 
-    @check
     def test_chance_gives_zero_as_declared(self) -> None:
         metric = self.make()
-        if not metric.chance_corrected:
-            raise not_applicable("it is not corrected for chance")
-        generator = np.random.Generator(np.random.PCG64(3))
-        values = []
+        only_if(metric.chance_corrected, "it is not corrected for chance")
+        draw, values = drawing(3), []
         for _ in range(100):
-            scores = generator.random((8, 12))
+            scores = draw.random((8, 12))
             sets = np.argsort(np.argsort(scores, axis=1), axis=1) < 4
             values.append(self._measure(scores if metric.input == "ranks" else sets).value)
         error = np.std(values) / 10

@@ -11,24 +11,22 @@ import numpy as np
 from fsframe.errors import DataError, FsframeError, one_line
 from fsframe.grammar import parse_stages
 from fsframe.method.classifier import SCORE_KINDS, Classifier
-from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
 from fsframe.testing.conformance import (
-    CallChecks,
     assert_refused,
-    check,
-    check_declarations,
-    not_applicable,
     numpy_warnings_raised,
+    only_if,
+    with_checks,
 )
-from fsframe.testing.results import some_upstream
-from fsframe.testing.tables import frozen_bytes
+from fsframe.testing.results import FitChecks, some_upstream
+from fsframe.testing.tables import frozen_bytes, shuffled
 
 
-class PredictorConformance(CallChecks):
+@with_checks
+class PredictorConformance(FitChecks):
     """What the core promises of both classifiers and regressors.
 
     Attributes
@@ -40,6 +38,7 @@ class PredictorConformance(CallChecks):
         it, and without it the method must raise an error.
     """
 
+    kind = Classifier
     after: ClassVar[str] = ""
 
     @staticmethod
@@ -69,24 +68,24 @@ class PredictorConformance(CallChecks):
         stage: Selection = selectors[text.name].from_texts(text.params).select(data)
         return stage
 
-    def _answers(self, data: Dataset, X: object = None, **options: Any) -> np.ndarray:
+    def _of_size(self, n_samples: int, n_features: int) -> Dataset:
+        return self.table(n_samples, n_features)
+
+    def _result(self, data: Dataset, X: object = None, **options: Any) -> np.ndarray:
         return self.answer(self._fit(data, **options), data.X if X is None else X)
 
-    @check
-    def test_declarations_are_complete(self) -> None:
-        method = self.make()
-        assert isinstance(method, Classifier), f"make() returned {type(method).__name__}"
-        check_declarations(method, self.name)
+    def _assert_same_bits(self, result: np.ndarray, expected: np.ndarray, what: str) -> None:
+        assert result.tobytes() == expected.tobytes(), f"{what} it predicts something else"
 
-    @check
-    def test_pickles(self) -> None:
-        method, data = self.make(), self.table()
-        assert pickle.loads(pickle.dumps(method)) == method
+    def _assert_close(self, answers: np.ndarray, expected: np.ndarray, otherwise: str = "") -> None:
+        assert np.allclose(answers, expected, rtol=self.rtol, atol=1e-12), otherwise
+
+    def _check_pickled(self) -> None:
+        data = self.table()
         fitted = self._fit(data)
         again = pickle.loads(pickle.dumps(fitted))
         assert self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
 
-    @check
     def test_a_required_stage_is_declared(self) -> None:
         try:
             self.make().fit(self.table())
@@ -99,16 +98,6 @@ class PredictorConformance(CallChecks):
             return
         assert not self.after, f"after={self.after} is declared, but it fits without it"
 
-    def _use(self) -> None:
-        self._answers(self.table(), seed=1)
-
-    @check
-    def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
-        data = self.table(1200, 4)
-        one = self._answers(data, run=Run(threads=1))
-        assert self._answers(data, run=Run(threads=3)).tobytes() == one.tobytes()
-
-    @check
     def test_each_row_is_predicted_by_itself(self) -> None:
         data = self.table()
         fitted = self._fit(data)
@@ -116,32 +105,16 @@ class PredictorConformance(CallChecks):
         alone = np.concatenate([self.answer(fitted, data.X[i : i + 1]) for i in range(5)])
         assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
 
-    @check
-    def test_equal_seeds_give_equal_bits(self) -> None:
-        data = self.table()
-        assert self._answers(data, seed=7).tobytes() == self._answers(data, seed=7).tobytes()
-
-    @check
-    def test_number_of_threads_changes_no_bit(self) -> None:
-        data = self.table(150, 12)
-        one = self._answers(data, run=Run(threads=1))
-        assert self._answers(data, run=Run(threads=2)).tobytes() == one.tobytes()
-
-    @check
     def test_order_of_training_rows_does_not_matter(self) -> None:
         data = self.table()
-        order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
-        answers = self._answers(data.take_rows(order), data.X)
-        assert np.allclose(answers, self._answers(data), rtol=self.rtol, atol=1e-12)
+        answers = self._result(data.take_rows(shuffled(data.n_samples, 2)), data.X)
+        self._assert_close(answers, self._result(data))
 
-    @check
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
-        order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
-        answers = self._answers(data.take_columns(order))
-        assert np.allclose(answers, self._answers(data), rtol=self.rtol, atol=1e-12)
+        answers = self._result(data.take_columns(shuffled(data.n_features, 1)))
+        self._assert_close(answers, self._result(data))
 
-    @check
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
@@ -151,7 +124,6 @@ class PredictorConformance(CallChecks):
         self.answer(self._fit(mine, upstream), X)
         assert frozen_bytes(X, y, upstream) == before
 
-    @check
     def test_only_columns_kept_upstream_are_used(self) -> None:
         data = self.table()
         upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
@@ -163,7 +135,6 @@ class PredictorConformance(CallChecks):
         answers = self.answer(fitted, other)
         assert answers.tobytes() == self.answer(fitted, data.X).tobytes()
 
-    @check
     def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
         X = data.X.copy()
@@ -172,12 +143,11 @@ class PredictorConformance(CallChecks):
         if self.make().takes_missing:
             # The method that it wraps may still refuse them.
             with contextlib.suppress(DataError):
-                assert not np.isnan(self._answers(table)).any()
+                assert not np.isnan(self._result(table)).any()
             return
-        assert_refused(lambda: self._answers(table), "missing values")
-        assert_refused(lambda: self._answers(data, X), "missing values in new rows")
+        assert_refused(lambda: self._result(table), "missing values")
+        assert_refused(lambda: self._result(data, X), "missing values in new rows")
 
-    @check
     def test_names_of_levels_do_not_matter(self) -> None:
         data = self.nominal_table()
         if list(self.make().role_problems(data)):
@@ -187,26 +157,22 @@ class PredictorConformance(CallChecks):
         learned, left = np.arange(40), np.arange(40, data.n_samples)
         expected = self.answer(self.make().fit(data.take_rows(learned)), data.X[left])
         answers = self.answer(self.make().fit(other.take_rows(learned)), other.X[left])
-        assert np.allclose(answers, expected, rtol=self.rtol, atol=1e-12), (
-            "other codes of levels give other predictions"
-        )
+        self._assert_close(answers, expected, "other codes of levels give other predictions")
 
-    @check
     def test_an_unseen_level_is_handled(self) -> None:
         data = self.nominal_table()
-        if list(self.make().role_problems(data)):
-            raise not_applicable("it does not accept nominal columns")
+        only_if(not list(self.make().role_problems(data)), "it does not accept nominal columns")
         known = np.flatnonzero(data.X[:, 0] != 3)
         fitted = self.make().fit(data.take_rows(known))
         other = data.X.copy()
         other[data.X[:, 0] == 3, 0] = 99.0
         answers = self.answer(fitted, data.X)
         assert not np.isnan(answers).any()
-        assert np.allclose(self.answer(fitted, other), answers, rtol=self.rtol, atol=1e-12), (
-            "the code of a level that training rows lack changes predictions"
-        )
+        said = "the code of a level that training rows lack changes predictions"
+        self._assert_close(self.answer(fitted, other), answers, said)
 
 
+@with_checks
 class ClassifierConformance(PredictorConformance):
     """Everything the core promises of a classifier; inherit it and write `make`.
 
@@ -223,7 +189,6 @@ class ClassifierConformance(PredictorConformance):
         scores: np.ndarray = fitted.predict_scores(X)
         return scores
 
-    @check
     def test_predictions_have_the_promised_shape(self) -> None:
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
@@ -232,14 +197,12 @@ class ClassifierConformance(PredictorConformance):
         assert set(codes.tolist()) <= {0, 1, 2}
         assert scores.shape == (7, 3) and not np.isnan(scores).any()
 
-    @check
     def test_the_predicted_class_has_the_largest_score(self) -> None:
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
         assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
 
-    @check
     def test_scores_are_what_they_are_declared_to_be(self) -> None:
         data = tables.classes(45, n_classes=3)
         kind = self.make().score_kind()
@@ -249,21 +212,18 @@ class ClassifierConformance(PredictorConformance):
             assert (scores >= 0).all(), "a probability is negative"
             assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not sum to one"
 
-    @check
     def test_a_separable_table_is_learned(self) -> None:
         data = tables.planted(4)
         fitted = self._fit(data.take_rows(np.arange(40)))
         right = np.mean(fitted.predict(data.X[40:]) == data.y[40:])
         assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
 
-    @check
     def test_labels_are_returned_as_given(self) -> None:
         data = self.table()
         named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
         labels = self._fit(named).predict_labels(data.X)
         assert set(labels) <= {"well", "ill"}
 
-    @check
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         data = tables.classes(45, n_classes=3)
         with numpy_warnings_raised():
@@ -274,7 +234,6 @@ class ClassifierConformance(PredictorConformance):
                 return
             assert 1 not in fitted.predict(data.X), "a class without training rows is predicted"
 
-    @check
     def test_numeric_targets_are_accepted_or_refused_as_declared(self) -> None:
         data = tables.target()
         if "regression" in self.make().predicts():
@@ -292,6 +251,7 @@ class ClassifierConformance(PredictorConformance):
         assert_refused(lambda: self.make().fit(data), "a numeric target")
 
 
+@with_checks
 class RegressorConformance(PredictorConformance):
     """Everything the core promises of methods that predict numbers, or risks for survival times;
     inherit it and write `make`."""
@@ -306,7 +266,6 @@ class RegressorConformance(PredictorConformance):
         numbers: np.ndarray = fitted.predict(X)
         return numbers
 
-    @check
     def test_classes_are_refused(self) -> None:
         predicts = self.make().predicts()
         assert predicts and predicts <= {"regression", "survival"}, (
@@ -317,14 +276,12 @@ class RegressorConformance(PredictorConformance):
         assert list(self.make().task_problems(data)), "task_problems does not report classes"
         assert_refused(lambda: self.make().fit(data), "a table with classes")
 
-    @check
     def test_predictions_are_one_number_per_row(self) -> None:
         data = self.table()
         predicted = self._fit(data).predict(data.X[:7])
         assert predicted.shape == (7,) and predicted.dtype == np.float64
         assert np.isfinite(predicted).all()
 
-    @check
     def test_a_target_that_depends_on_a_column_is_learned(self) -> None:
         if "regression" not in self.make().predicts():
             data = tables.survival()
@@ -338,15 +295,14 @@ class RegressorConformance(PredictorConformance):
         error = np.mean((predicted - data.y[left]) ** 2) / np.var(data.y[left])
         assert error <= 0.8, f"squared error of new rows is {error:.2f} of their variance"
 
-    @check
     def test_a_constant_target_is_handled(self) -> None:
         data = self.table()
-        if data.task == "survival":
-            raise not_applicable("it predicts risks; equal times of different events are a target")
+        said = "it predicts risks; equal times of different events are a target"
+        only_if(data.task != "survival", said)
         table = Dataset.from_arrays(data.X, np.full(data.n_samples, 2.5), task="regression")
         with numpy_warnings_raised():
             try:
-                answers = self._answers(table)
+                answers = self._result(table)
             except FsframeError as error:
                 assert isinstance(error, DataError), f"this should be a DataError: {error}"
                 return

@@ -6,13 +6,14 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError
+from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
@@ -20,35 +21,91 @@ from fsframe.table.side_columns import LABELS
 from fsframe.testing import tables
 from fsframe.testing.conformance import (
     CallChecks,
-    check,
-    check_declarations,
+    MethodChecks,
+    assert_refused,
     not_applicable,
     numpy_warnings_raised,
+    only_if,
+    with_checks,
 )
-from fsframe.testing.tables import assert_close, assert_equal
+from fsframe.testing.tables import assert_close, assert_equal, drawing, shuffled
 
-_SMALL_P = 0.05
+SMALL_P = 0.05
 # Of permutations row by row more than half of the values are small, of valid ones a twentieth.
 _MOST_SMALL = 0.3
 _MOST_PERMUTATIONS = 10_000
 _GROUPS, _ROWS, _COLUMNS = 16, 6, 24
 
 
-class SelectorChecks(CallChecks):
+@with_checks
+class FitChecks(MethodChecks, CallChecks):
+    """Checks of selectors, classifiers and regressors alike, by what they give for a table."""
+
+    def table(self) -> Dataset:
+        """The table that most checks use."""
+        raise NotImplementedError
+
+    def _of_size(self, n_samples: int, n_features: int) -> Dataset:
+        """A table like it, of this size."""
+        raise NotImplementedError
+
+    def _result(self, data: Dataset, **options: Any) -> Any:
+        """What a new object of the method gives for the table."""
+        raise NotImplementedError
+
+    def _assert_same_bits(self, result: Any, expected: Any, what: str) -> None:
+        raise NotImplementedError
+
+    def _use(self) -> None:
+        self._result(self.table(), seed=1)
+
+    def test_equal_seeds_give_equal_bits(self) -> None:
+        data = self.table()
+        first = self._result(data, seed=7)
+        np.random.default_rng().random()  # Global state must neither matter nor change.
+        before = repr(np.random.get_state())
+        self._assert_same_bits(self._result(data, seed=7), first, "the second run with one seed")
+        after = repr(np.random.get_state())
+        assert before == after, "numpy's global random state was used; use run.generator()"
+
+    def test_number_of_threads_changes_no_bit(self) -> None:
+        data = self._of_size(150, 12)
+        one, two = (self._result(data, run=Run(entropy=1, threads=n)) for n in (1, 2))
+        self._assert_same_bits(two, one, "with two threads")
+
+    def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
+        data = self._of_size(1200, 4)
+        one = self._result(data, run=Run(entropy=1, threads=1))
+        for threads in (2, 3):
+            result = self._result(data, run=Run(entropy=1, threads=threads))
+            what = f"with {threads} threads and {data.n_samples} rows"
+            self._assert_same_bits(result, one, what)
+
+
+class SelectorChecks(FitChecks):
     """Base of the groups of checks; `SelectorConformance` documents `name` and `gives`."""
 
+    kind = Selector
     gives: ClassVar[frozenset[str] | None] = None
 
     @staticmethod
     def make() -> Selector:
         raise NotImplementedError("write make() so that it returns the selector to test")
 
-    def _use(self) -> None:
-        self.make().select(self.table(), seed=1)
+    def _result(
+        self, data: Dataset, upstream: Selection | None = None, **options: Any
+    ) -> Selection:
+        return self.make().select(data, upstream, **options)
+
+    def _assert_same_bits(self, result: Selection, expected: Selection, what: str) -> None:
+        assert_equal(result, expected, what)
 
     def table(self) -> Dataset:
         """The table that most checks use: classes, else a numeric target, else survival times."""
         return tables.suited(self.make().tasks)
+
+    def _of_size(self, n_samples: int, n_features: int) -> Dataset:
+        return tables.suited(self.make().tasks, n_samples, n_features)
 
     def _with_levels(self) -> Dataset:
         """A table with nominal columns, and classes or a numeric target as in `table`."""
@@ -57,27 +114,55 @@ class SelectorChecks(CallChecks):
 
     def _confounded(self) -> Dataset:
         """A covariate determines column 0 and the label; column 1 follows the label given it."""
-        draw = np.random.Generator(np.random.PCG64(5))
+        draw = drawing(5)
         z = np.arange(120) % 3.0
         y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
         X = draw.normal(size=(120, 5))
         X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 1.2 * y + 0.6 * X[:, 1], z
-        return self._adjusting(X, y, "f5")
+        return self._with_covariates(X, y, "f5")
 
-    def _adjusting(self, X: NDArray[np.float64], y: NDArray[np.int64], *covariates: str) -> Dataset:
+    def _with_covariates(
+        self, X: NDArray[np.float64], y: NDArray[np.int64], *covariates: str
+    ) -> Dataset:
         """A table with covariates, whose label is of classes if the method takes these."""
         task = "classification" if "classification" in self.make().tasks else "regression"
         return Dataset.from_arrays(X, y, task=task).with_roles(adjust=covariates)
 
     def _of_classes(self) -> Dataset:
-        if "classification" not in self.make().tasks:
-            raise not_applicable("it does not accept classes")
+        only_if("classification" in self.make().tasks, "it does not accept classes")
         return self.table()
 
-    def _quietly(self, table: Dataset) -> Selection:
-        """The result on `table`, with RuntimeWarnings of numpy as errors."""
+    def _promises(self, *checks: str) -> bool:
+        """Whether no exception to these checks is declared."""
+        return not {*checks} & {*self.exceptions}
+
+    def _assert_unchanged(
+        self, other: Dataset, data: Dataset, what: str, rtol: float | None = None
+    ) -> None:
+        """Assert that columns of the `other` table are kept and scored as those of `data`."""
+        tolerance = self.rtol if rtol is None else rtol
+        assert_close(self._result(other), self._result(data), what, tolerance)
+
+    def _refuses(self, data: Dataset, what: str) -> bool:
+        """Whether the method declares that it refuses this table; asserts that it then does."""
+        method = self.make()
+        if not list(method.role_problems(data)):
+            return False
+        assert_refused(lambda: method.select(data), what)
+        return True
+
+    def _adjusting(self, data: Dataset) -> Selector:
+        """The method, if it adjusts for the covariates of this table."""
+        method = self.make()
+        if method.wrapping or not method.adjusts() or list(method.role_problems(data)):
+            raise not_applicable("it does not adjust for covariates itself")
+        return method
+
+    def _assert_sound_on(self, table: Dataset) -> None:
+        """Assert a valid result on `table`, without a RuntimeWarning of numpy."""
         with numpy_warnings_raised():
-            return self.make().select(table)
+            selection = self._result(table)
+        assert_sound(selection, table)
 
     def _sound_or_refused(
         self, table: Dataset, select: Callable[[Dataset], Selection] | None = None
@@ -85,7 +170,7 @@ class SelectorChecks(CallChecks):
         """Assert that the method gives a valid result on `table`, or refuses it with a message."""
         try:
             with numpy_warnings_raised():
-                selection = (select or self.make().select)(table)
+                selection = (select or self._result)(table)
         except FsframeError as error:
             assert isinstance(error, DataError) or error.exit_code == 2, (
                 f"{type(error).__name__} instead of a DataError: {error}"
@@ -117,10 +202,17 @@ def p_values_of(selection: Selection) -> dict[str, NDArray[np.float64]]:
     }
 
 
+def small_among(p: NDArray[np.float64], name: str) -> tuple[NDArray[np.float64], int, str]:
+    """The p-values of the columns that have one, how many are small, and this in words."""
+    tested = p[~np.isnan(p)]
+    small = int((tested <= SMALL_P).sum())
+    return tested, small, f"{small} of {tested.size} values of {name!r} are at most {SMALL_P}"
+
+
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
     """Bootstraps as counts, at least two rows of every class in each."""
-    generator = np.random.Generator(np.random.PCG64(4))
-    counts = generator.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), n)
+    n_rows = data.n_samples
+    counts = drawing(4).multinomial(n_rows, np.full(n_rows, 1 / n_rows), n)
     if data.task == "classification":
         for code in range(data.n_classes):
             counts[:, np.flatnonzero(data.y == code)[:2]] += 1
@@ -144,79 +236,62 @@ def some_upstream(data: Dataset) -> Selection:
     )
 
 
+@with_checks
 class ResultChecks(SelectorChecks):
     """The declarations and the results of a selector."""
 
-    @check
-    def test_declarations_are_complete(self) -> None:
-        method = self.make()
-        assert isinstance(method, Selector), f"make() returned {type(method).__name__}"
-        check_declarations(method, self.name)
+    def _check_declared(self, method: Selector) -> None:
         known = set(LABELS)
         assert method.tasks and method.tasks <= known, f"tasks must be among {known}"
 
-    @check
-    def test_pickles(self) -> None:
-        method = self.make()
-        assert pickle.loads(pickle.dumps(method)) == method
-        selection = method.select(self.table())
+    def _check_pickled(self) -> None:
+        selection = self._result(self.table())
         assert_equal(pickle.loads(pickle.dumps(selection)), selection, "the pickled result")
 
-    @check
     def test_result_is_sound(self) -> None:
         data = self.table()
-        selection = self.make().select(data)
+        selection = self._result(data)
         assert_sound(selection, data)
         assert selection.selected.size, "nothing was kept of a table with two informative columns"
 
-    @check
     def test_what_the_entry_promises_is_given(self) -> None:
-        if self.gives is None:
+        gives = self.gives
+        if gives is None:
             raise not_applicable("it is not registered")
-        selection = self.make().select(self.table())
-        carried = {
-            "weights": selection.weights,
-            "pair-weights": selection.pair_weights,
-            "instance-weights": selection.instance_weights,
-            "fill": selection.fill,
-        }
-        extra = [key for key, value in carried.items() if value is not None]
-        extra = [key for key in extra if key not in self.gives]
+        selection = self._result(self.table())
+        known = ("weights", "pair-weights", "instance-weights", "fill")
+        given = [key for key in known if getattr(selection, key.replace("-", "_")) is not None]
+        extra = [key for key in given if key not in gives]
         assert not extra, f"the result has {', '.join(extra)}, which the entry's gives lacks"
-        missing = [key for key in self.gives if key in carried and carried[key] is None]
+        missing = [key for key in gives if key in known and key not in given]
         assert not missing, f"the entry promises {', '.join(missing)}; the result has none"
 
-    @check
     def test_a_univariate_score_needs_no_other_column(self) -> None:
-        if not self.make().univariate:
-            raise not_applicable("it does not declare univariate")
+        only_if(self.make().univariate, "it does not declare univariate")
         data = self.table()
         few = np.arange(0, data.n_features, 2)
-        scores = self.make().select(data).scores[few]
-        alone = self.make().select(data.take_columns(few)).scores
+        scores = self._result(data).scores[few]
+        alone = self._result(data.take_columns(few)).scores
         assert np.allclose(alone, scores, self.rtol, equal_nan=True), (
             "scores change when other columns are left out, though it declares univariate"
         )
 
-    @check
     def test_kept_columns_come_best_first(self) -> None:
-        selection = self.make().select(self.table())
+        selection = self._result(self.table())
         scores = selection.scores[selection.selected]
         slack = 1e-9 * np.nanmax(np.abs(selection.scores), initial=0.0)
         assert (np.diff(scores) <= slack).all(), f"scores in the order kept: {scores.tolist()}"
 
-    @check
     def test_a_column_that_separates_the_classes_comes_first(self) -> None:
         if "classification" not in self.make().tasks:
-            assert self.make().select(self.table()).selected[0] == 1
+            assert self._result(self.table()).selected[0] == 1
             return
         for column in (0, 4):
-            selected = self.make().select(tables.planted(column)).selected
+            selected = self._result(tables.planted(column)).selected
             assert selected.size and selected[0] == column, (
                 f"column {column} separates the classes, but {selected.tolist()} were kept"
             )
 
-    @check
     def test_top_is_honoured(self) -> None:
         data = self.table()
         p = data.n_features
@@ -226,31 +301,28 @@ class ResultChecks(SelectorChecks):
                 f"top={top} of {p} kept {selection.selected.size}"
             )
 
-    @check
     def test_a_larger_top_only_adds(self) -> None:
-        data = self.table()
-        few = attrs.evolve(self.make(), top=2).select(data).selected
-        many = attrs.evolve(self.make(), top=4).select(data).selected
+        few, many = (
+            attrs.evolve(self.make(), top=top).select(self.table()).selected for top in (2, 4)
+        )
         assert many[: few.size].tolist() == few.tolist(), (
             f"top=2 keeps {few.tolist()}, top=4 {many.tolist()}"
         )
 
-    @check
     def test_arrays_of_the_model_are_declared(self) -> None:
-        selection = self.make().select(self.table())
+        selection = self._result(self.table())
         missing = sorted({*selection.model} - {*selection.model_columns})
         assert not missing, (
             f"model_columns does not say which axes of {', '.join(missing)} run over columns "
             "(`()` for none): a stage after one that drops columns will not get them"
         )
 
-    @check
     def test_declared_axes_of_the_model_follow_the_columns(self) -> None:
-        if "order_of_columns_does_not_matter" in self.exceptions:
-            raise not_applicable("it depends on the order of columns")
+        in_any_order = self._promises("order_of_columns_does_not_matter")
+        only_if(in_any_order, "it depends on the order of columns")
         data = self.table()
-        order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
-        selection, turned = self.make().select(data), self.make().select(data.take_columns(order))
+        order = shuffled(data.n_features, 1)
+        selection, turned = self._result(data), self._result(data.take_columns(order))
         for name, axes in selection.model_columns.items():
             expected, array = selection.model[name], turned.model[name]
             for axis in axes:
@@ -264,7 +336,6 @@ class ResultChecks(SelectorChecks):
                 "over them"
             )
 
-    @check
     def test_result_can_be_stored_and_read(self) -> None:
         from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 
@@ -284,14 +355,13 @@ class ResultChecks(SelectorChecks):
             assert load_run(path).digests() == record.digests()
 
 
+@with_checks
 class RoleChecks(SelectorChecks):
     """Covariates beside the columns, and permutations of rows that belong together."""
 
-    @check
     def test_how_covariates_are_given_does_not_matter(self) -> None:
-        method, data = self.make(), self._adjusted("f5", "f6")
-        if method.wrapping or not method.adjusts() or list(method.role_problems(data)):
-            raise not_applicable("it does not adjust for covariates itself")
+        data = self._adjusted("f5", "f6")
+        method = self._adjusting(data)
         expected = method.select(data)
         given = data.covariates
         assert given is not None
@@ -300,15 +370,15 @@ class RoleChecks(SelectorChecks):
             "with the covariates in another order": self._adjusted("f6", "f5"),
             "with 64 added to the covariates": attrs.evolve(data, covariates=moved),
         }
-        if "order_of_rows_does_not_matter" not in self.exceptions:
-            order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
-            cases["with rows and their covariates shuffled"] = data.take_rows(order)
+        if self._promises("order_of_rows_does_not_matter"):
+            rows = data.take_rows(shuffled(data.n_samples, 2))
+            cases["with rows and their covariates shuffled"] = rows
         for what, other in cases.items():
             assert_close(method.select(other), expected, what, max(self.rtol, 1e-6))
 
     def _adjusted(self, *names: str) -> Dataset:
         """Two covariates, each of which determines much of the label and of one column."""
-        draw = np.random.Generator(np.random.PCG64(6))
+        draw = drawing(6)
         first, second = np.arange(120) % 3.0, np.arange(120) // 3 % 4.0
         y = (draw.random(120) < 0.1 + 0.2 * first + 0.12 * second).astype(np.int64)
         X = draw.normal(size=(120, 6))
@@ -316,55 +386,48 @@ class RoleChecks(SelectorChecks):
         X[:, 1] = 1.2 * y + 0.6 * X[:, 1]
         X[:, 2] = second + 0.2 * X[:, 2]
         X[:, 4], X[:, 5] = first, second
-        return self._adjusting(X, y, *names)
+        return self._with_covariates(X, y, *names)
 
-    @check
     def test_p_values_hold_their_level_given_covariates(self) -> None:
         method = self.make()
         if method.wrapping or not method.adjusts() or not p_values_of(method.select(self.table())):
             raise not_applicable("it gives no p-values that are adjusted for covariates")
-        draw = np.random.Generator(np.random.PCG64(8))
+        draw = drawing(8)
         z = np.arange(240) % 3.0
         y = (draw.random(240) < 0.2 + 0.3 * z).astype(np.int64)
         X = np.column_stack([draw.normal(size=(240, 200)) + z[:, None], z])
-        data = self._adjusting(X, y, "f201")
-        if list(method.role_problems(data)):
-            raise not_applicable("it refuses this table")
+        data = self._with_covariates(X, y, "f201")
+        only_if(not list(method.role_problems(data)), "it refuses this table")
         for name, p in p_values_of(method.select(data)).items():
-            tested = p[~np.isnan(p)]
-            small, mean = int((tested <= _SMALL_P).sum()), _SMALL_P * tested.size
+            tested, small, said = small_among(p, name)
+            mean = SMALL_P * tested.size
             assert small <= 3 * mean, (
-                f"{small} of {tested.size} values of {name!r} are at most {_SMALL_P} where a "
-                f"covariate explains all that columns say about the label, and about {mean:.0f} "
-                "are expected"
+                f"{said} where a covariate explains all that columns say about the label, and "
+                f"about {mean:.0f} are expected"
             )
 
-    @check
     def test_labels_are_permuted_in_whole_groups(self) -> None:
         method = self.make()
-        if not {"classification", "regression"} & method.tasks:
-            raise not_applicable("it takes neither classes nor numeric targets")
-        if not p_values_of(method.select(self.table())):
-            raise not_applicable("it gives no p-values")
+        taken = {"classification", "regression"} & method.tasks
+        only_if(taken, "it takes neither classes nor numeric targets")
+        only_if(p_values_of(method.select(self.table())), "it gives no p-values")
         data = self._noise_in_groups()
-        if list(method.role_problems(data)):
-            raise not_applicable("it refuses a table with groups")
+        only_if(not list(method.role_problems(data)), "it refuses a table with groups")
         p_values = p_values_of(method.select(data)).items()
         # A method that neither samples nor permutes leaves groups as they are.
-        counted = {name: tested for name, p in p_values if _counted(tested := p[~np.isnan(p)])}
-        if not counted:
-            raise not_applicable("its p-values are not counted over permutations")
-        for name, tested in counted.items():
-            small = int((tested <= _SMALL_P).sum())
+        counted = {name: p for name, p in p_values if _counted(p[~np.isnan(p)])}
+        only_if(counted, "its p-values are not counted over permutations")
+        for name, p in counted.items():
+            tested, small, said = small_among(p, name)
             assert small <= _MOST_SMALL * tested.size, (
-                f"{small} of {tested.size} values of {name!r} are at most {_SMALL_P} on noise that "
-                "is nearly the same in all rows of a group: permute the labels of whole groups "
-                "(fsframe.resampling.groups), or say in ignores_groups() why not"
+                f"{said} on noise that is nearly the same in all rows of a group: permute the "
+                "labels of whole groups (fsframe.resampling.groups), or say in ignores_groups() "
+                "why not"
             )
 
     def _noise_in_groups(self) -> Dataset:
         """Rows that differ little from others of their group, and have its label."""
-        draw = np.random.Generator(np.random.PCG64(7))
+        draw = drawing(7)
         group = np.repeat(np.arange(_GROUPS), _ROWS)
         X = draw.normal(size=(_GROUPS, _COLUMNS))[group]
         X = X + 0.05 * draw.normal(size=X.shape)

@@ -18,7 +18,7 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.conformance import check, not_applicable, refusal_of
+from fsframe.testing.conformance import only_if, refusal_of, with_checks
 from fsframe.testing.invariance import (
     GroupChecks,
     InvarianceChecks,
@@ -106,6 +106,7 @@ class _Empty(_Spread):
         return attrs.evolve(selection, selected=np.zeros(0, dtype=np.int64))
 
 
+@with_checks
 class WrappingConformance(SelectorConformance):
     """Everything the core promises of a stage that resamples others; inherit it and write `make`.
 
@@ -122,34 +123,28 @@ class WrappingConformance(SelectorConformance):
     def _stage(self) -> Any:
         """The stage without a base of its own."""
         method: Any = self.make()
-        if not method.wrapping:
-            raise not_applicable("it does not resample others")
-        if method.reads_own_base:
-            raise not_applicable("it reads its base itself")
+        only_if(method.wrapping, "it does not resample others")
+        only_if(not method.reads_own_base, "it reads its base itself")
         return attrs.evolve(method, base=None)
 
     def _found(self, base: Selector) -> Selection:
         return self._after(base).select(self.table(), run=Run(entropy=5))
 
-    @check
     def test_it_derives_from_the_class_of_such_stages(self) -> None:
         method = self.make()
         assert method.wrapping, f"{type(method).__name__} does not derive from WrappingSelector"
 
-    @check
     def test_a_missing_base_is_asked_for(self) -> None:
         stage = self._stage()
         otherwise = "without a base and without a stage on its left it gives a result"
         error = refusal_of(lambda: stage.select(self.table()), otherwise, RequestError)
         assert "base" in str(error), f"the message does not say how to name a base: {error}"
 
-    @check
     def test_a_base_that_keeps_few_many_or_no_columns_is_handled(self) -> None:
         data = self.table()
         for base in (_Spread(top=1), _Spread(top=2), _Spread(top=data.n_features), _Empty()):
             self._sound_or_refused(data, partial(self._after(base).select, run=Run(entropy=5)))
 
-    @check
     def test_warnings_of_the_base_are_kept(self) -> None:
         self._stage()
         texts = self._found(_Warning(top=2)).warnings
@@ -158,7 +153,6 @@ class WrappingConformance(SelectorConformance):
             "(fsframe.resampling.resamples.Recurring)"
         )
 
-    @check
     def test_errors_of_the_base_are_its_own(self) -> None:
         self._stage()
         data = self.table()
@@ -180,11 +174,9 @@ class WrappingConformance(SelectorConformance):
         except DataError as error:
             assert _REFUSAL in str(error), f"the message of the base is lost: {error}"
             return
-        if not seen:
-            raise not_applicable("it runs the base on the whole table only")
+        only_if(seen, "it runs the base on the whole table only")
         raise AssertionError("the base refuses a resample, and the stage gives a result")
 
-    @check
     def test_workers_change_no_bit(self) -> None:
         self._stage()
         # Of noise, where every resample and every stream keeps other columns.

@@ -32,9 +32,10 @@ from fsframe.testing import tables
 from fsframe.testing.conformance import (
     Conformance,
     changed_globals,
-    check,
     not_applicable,
+    only_if,
     refusal_of,
+    with_checks,
     written_files,
 )
 from fsframe.testing.tables import assert_equal
@@ -45,6 +46,7 @@ Columns = Mapping[str, Sequence[Any]]
 _ROWS = 12
 
 
+@with_checks
 class ReaderConformance(Conformance):
     """Everything the core promises of a reader; inherit it, write `make` and `write`.
 
@@ -79,7 +81,6 @@ class ReaderConformance(Conformance):
         """
         raise NotImplementedError("write write() so that it makes a file to read")
 
-    @check
     def test_declarations_are_complete(self) -> None:
         reader = self.make()
         assert isinstance(reader, Reader), f"make() returned {type(reader).__name__}"
@@ -89,22 +90,18 @@ class ReaderConformance(Conformance):
         assert not unknown, f"options names arguments that do not exist: {sorted(unknown)}"
         assert not reader.spelled or reader.called, "called says what people call such a table"
 
-    @check
     def test_cells_are_read_as_written(self) -> None:
         self._assert_read(_table())
 
-    @check
     def test_numbers_keep_all_their_digits(self) -> None:
         exact = [0.1, 1 / 3, 1e-300, 1.7976931348623157e308, -2.5, 123456789.123456789]
         self._assert_read({"a": exact, "b": exact[::-1]})
 
-    @check
     def test_missing_cells_stay_missing(self) -> None:
         columns = {name: list(cells) for name, cells in _table().items()}
         columns["size"][2] = columns["kind"][5] = None
         self._assert_read(columns)
 
-    @check
     def test_names_and_texts_are_not_changed(self) -> None:
         columns: Columns = {
             "größe in mm": [1.5, 2.5, 3.5],
@@ -113,20 +110,16 @@ class ReaderConformance(Conformance):
         }
         self._assert_read(columns)
 
-    @check
     def test_a_table_of_one_row_is_read(self) -> None:
         self._assert_read({name: cells[:1] for name, cells in _table().items()})
 
-    @check
     def test_many_rows_and_columns_are_read(self) -> None:
         self._assert_read(
             {f"x{k}": [float((k * row) % 101) for row in range(1000)] for k in range(40)}
         )
 
-    @check
     def test_its_files_are_recognised(self) -> None:
-        if self.name is None:
-            raise not_applicable("name is not given")
+        only_if(self.name is not None, "name is not given")
         with self._file() as path, path.open("rb") as file:
             reader = reader_of(path, file.read(8))
         assert reader is not None and reader.rpartition("/")[2] == self.name, (
@@ -134,13 +127,11 @@ class ReaderConformance(Conformance):
             "the entry"
         )
 
-    @check
     def test_the_same_file_gives_the_same_table(self) -> None:
         with self._file() as path:
             first, second = self._cells(path), self._cells(path)
         assert _equal(first, second), "read twice, the file gives two tables"
 
-    @check
     def test_the_file_is_left_as_it_was(self) -> None:
         with self._file() as path:
             before = path.read_bytes()
@@ -148,7 +139,6 @@ class ReaderConformance(Conformance):
             assert path.read_bytes() == before, "reading changes the file"
         assert not written, f"a reader writes no files: {', '.join(written[:3])}"
 
-    @check
     def test_no_file_is_left_open(self) -> None:
         with self._file() as path, warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always", ResourceWarning)
@@ -157,7 +147,6 @@ class ReaderConformance(Conformance):
         left = [str(each.message) for each in heard if issubclass(each.category, ResourceWarning)]
         assert not left, f"close the file: {left[0]}"
 
-    @check
     def test_nothing_global_is_changed(self) -> None:
         with self._file() as file:
             path = file.resolve()
@@ -165,7 +154,6 @@ class ReaderConformance(Conformance):
             changed = changed_globals(lambda: self.make().read(path))
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
 
-    @check
     def test_a_file_that_was_cut_gives_no_other_cells(self) -> None:
         expected = self._read(_table())
         with self._file() as path:
@@ -186,7 +174,6 @@ class ReaderConformance(Conformance):
                     "refuse it"
                 )
 
-    @check
     def test_other_content_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"other{self.ending}"
@@ -294,6 +281,7 @@ _CHAIN = "mim:top=2 npfs:n=8,null=published,alpha=0.3"
 _SECONDS_TO_STOP = 10.0
 
 
+@with_checks
 class EngineConformance(Conformance):
     """Everything the core promises of an engine; inherit it and write `make`.
 
@@ -312,7 +300,6 @@ class EngineConformance(Conformance):
     def make() -> Engine:
         raise NotImplementedError("write make() so that it opens the engine to test")
 
-    @check
     def test_declarations_are_complete(self) -> None:
         with self.make() as engine:
             assert isinstance(engine, Engine), f"make() returned {type(engine).__name__}"
@@ -322,7 +309,6 @@ class EngineConformance(Conformance):
             assert not unknown, f"takes names options that do not exist: {sorted(unknown)}"
             assert engine.workers >= 1, f"it has {engine.workers} workers"
 
-    @check
     def test_results_are_those_without_it(self) -> None:
         data = tables.classes()
         alone = Chain.parse(_CHAIN).select(data, run=Run(entropy=3))
@@ -332,7 +318,6 @@ class EngineConformance(Conformance):
         assert_equal(selection, alone, "on the engine")
         assert_equal(again, alone, "on the engine, used again")
 
-    @check
     def test_each_answer_is_that_of_its_task(self) -> None:
         with self.make() as engine:
             futures = [engine.submit(divmod, number, 7) for number in range(40)]
@@ -341,7 +326,6 @@ class EngineConformance(Conformance):
             "answers were exchanged between tasks"
         )
 
-    @check
     def test_an_error_of_a_task_reaches_the_caller(self) -> None:
         with self.make() as engine:
             future = engine.submit(_refuse, "this table")
@@ -353,14 +337,12 @@ class EngineConformance(Conformance):
             # The worker goes on.
             assert engine.submit(divmod, 9, 7).result(timeout=self.seconds) == (1, 2)
 
-    @check
     def test_a_refused_table_is_refused_as_without_it(self) -> None:
         data, chain = tables.target(), Chain.parse(_CHAIN.replace("mim", "relief"))
         otherwise = "relief takes no numeric target, and on the engine it gives a result"
         with self.make() as engine:
             refusal_of(lambda: chain.select(data, run=Run(executor=engine)), otherwise)
 
-    @check
     def test_nothing_is_left_running(self) -> None:
         # What stays for the whole process, such as a resource tracker, is there after one use.
         self._use()
@@ -377,7 +359,6 @@ class EngineConformance(Conformance):
             f"before there were {threads} and {children}"
         )
 
-    @check
     def test_waiting_tasks_are_cancelled(self) -> None:
         start = time.monotonic()
         with self.make() as engine:
@@ -387,7 +368,6 @@ class EngineConformance(Conformance):
         most = _SECONDS_TO_STOP
         assert taken < most, f"cancel() and close() took {taken:.0f} s for tasks that had not begun"
 
-    @check
     def test_closing_twice_is_harmless(self) -> None:
         engine = self.make()
         engine.close()
@@ -421,6 +401,7 @@ def opening(cls: type[Engine]) -> Callable[[], Any]:
 _SLOW_MODULES = ("numpy", "numba", "scipy", "sklearn", "pandas", "polars", "matplotlib", "h5py")
 
 
+@with_checks
 class CommandConformance(Conformance):
     """What users expect of every command of ``fsframe``; inherit it and write `make`.
 
@@ -442,7 +423,6 @@ class CommandConformance(Conformance):
     def make() -> click.Command:
         raise NotImplementedError("write make() so that it returns the command to test")
 
-    @check
     def test_declarations_are_complete(self) -> None:
         command = self.make()
         assert isinstance(command, click.Command), f"make() returned {type(command).__name__}"
@@ -454,16 +434,13 @@ class CommandConformance(Conformance):
         ]
         assert not silent, f"no help for {', '.join(map(str, silent))}"
 
-    @check
     def test_help_is_printed(self) -> None:
         done = CliRunner().invoke(self.make(), ["--help"])
         assert done.exit_code == 0, f"--help ends with {done.exit_code}"
         assert "Usage:" in done.output
 
-    @check
     def test_help_loads_no_large_library(self) -> None:
-        if not self.target:
-            raise not_applicable("target is not given")
+        only_if(self.target, "target is not given")
         module = self.target.partition(":")[0]
         code = f"import sys, {module}; print(*(m for m in {_SLOW_MODULES!r} if m in sys.modules))"
         done = subprocess.run(
@@ -478,12 +455,10 @@ class CommandConformance(Conformance):
             f"importing {module} loads {done.stdout.strip()}: import them in the function"
         )
 
-    @check
     def test_an_unknown_option_is_refused(self) -> None:
         done = CliRunner().invoke(self.make(), ["--no-such-option-here"])
         assert done.exit_code == 2, f"an unknown option ends with {done.exit_code}, not 2"
 
-    @check
     def test_it_does_its_work_and_says_the_same_again(self) -> None:
         with self._arguments() as arguments:
             first = self._call(arguments)
@@ -492,14 +467,12 @@ class CommandConformance(Conformance):
             second = self._call(arguments)
             assert second.stdout == first.stdout, "called again, it prints something else"
 
-    @check
     def test_missing_files_are_refused_with_a_message(self) -> None:
         with self._arguments() as arguments:
             for path in _files_among(arguments):
                 missing = [f"{text}.missing" if Path(text) == path else text for text in arguments]
                 self._assert_refused(missing, "a file that is not there")
 
-    @check
     def test_damaged_files_are_refused_with_a_message(self) -> None:
         with self._arguments() as arguments:
             for path in _files_among(arguments):
@@ -533,8 +506,7 @@ class CommandConformance(Conformance):
 
 def _files_among(arguments: Sequence[str]) -> list[Path]:
     paths = [Path(text) for text in arguments if Path(text).is_file()]
-    if not paths:
-        raise not_applicable("no argument is a file")
+    only_if(paths, "no argument is a file")
     return paths
 
 

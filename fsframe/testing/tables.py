@@ -77,8 +77,18 @@ def _arrays(thing: Any) -> Iterator[NDArray[Any]]:
             yield from _arrays(getattr(thing, field.name))
 
 
+def drawing(seed: int) -> np.random.Generator:
+    """Random numbers that are the same in any version of numpy's default generator."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def shuffled(n: int, seed: int) -> NDArray[np.int64]:
+    """The numbers below n in another order."""
+    return drawing(seed).permutation(n)
+
+
 def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
-    return np.random.Generator(np.random.PCG64(seed)).standard_normal((n_samples, n_features))
+    return drawing(seed).standard_normal((n_samples, n_features))
 
 
 def with_columns(data: Dataset, X: Any) -> Dataset:
@@ -147,7 +157,7 @@ def target(n_samples: int = 96, n_features: int = 6) -> Dataset:
 def survival(n_samples: int = 96, n_features: int = 6) -> Dataset:
     """Times that are short if columns 1 and 3 are large, a third of them censored; some ties."""
     X = _normal(n_samples, n_features, 14)
-    waiting = np.random.Generator(np.random.PCG64(15)).standard_exponential((2, n_samples))
+    waiting = drawing(15).standard_exponential((2, n_samples))
     time = waiting[0] * np.exp(-2.0 * X[:, 1] - 0.7 * X[:, 3])
     end = 2.0 * waiting[1]
     return Dataset.from_arrays(
@@ -164,7 +174,7 @@ def suited(tasks: Collection[str], n_samples: int = 96, n_features: int = 6) -> 
 
 def ties() -> Dataset:
     """Integers with many ties, equal rows, and equal rows of different classes."""
-    generator = np.random.Generator(np.random.PCG64(8))
+    generator = drawing(8)
     X = generator.integers(0, 3, (40, 6)).astype(np.float64)
     y = (X[:, 2] + generator.integers(0, 2, 40) > 1).astype(np.int64)
     X[1], X[2], X[3] = X[0], X[0], X[0]
@@ -176,7 +186,7 @@ def categories(n_samples: int = 60, task: str = "classification") -> Dataset:
     """Two nominal and four numeric columns."""
     data = classes(n_samples)
     X = data.X.copy()
-    generator = np.random.Generator(np.random.PCG64(9))
+    generator = drawing(9)
     X[:, 0] = generator.integers(0, 4, n_samples)
     X[:, 5] = (data.y + generator.integers(0, 2, n_samples)) % 3
     y = data.y if task == "classification" else data.y + X[:, 3] + 0.3 * X[:, 2]
