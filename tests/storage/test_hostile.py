@@ -29,9 +29,10 @@ def swap(path: str, **options) -> Edit:
     return edit
 
 
-def summed(array, **options) -> dict:
-    """Options of a dataset that carries the checksum the format asks for."""
-    return {"data": np.asarray(array), "fletcher32": True, **options}
+def array(path: str, values) -> Edit:
+    """Put an array in the place of a dataset, in one chunk with the checksum of the format."""
+    data = np.asarray(values)
+    return swap(path, data=data, chunks=data.shape, fletcher32=True)
 
 
 def attribute(owner: str, name: str, value, dtype=None) -> Edit:
@@ -47,7 +48,7 @@ def attribute(owner: str, name: str, value, dtype=None) -> Edit:
 def text(path: str, *texts: str) -> Edit:
     width = max([len(t.encode()) for t in texts] + [1])
     data = np.array([t.encode() for t in texts], dtype=h5py.string_dtype("utf-8", width))
-    return swap(path, data=data, chunks=data.shape, fletcher32=True)
+    return array(path, data)
 
 
 def link(path: str, target) -> Edit:
@@ -210,14 +211,11 @@ CASES: dict[str, tuple[Edit, str]] = {
     "variable-length text": (variable_text, "type that is not allowed in a run file"),
     "variable-length numbers": (
         swap("result/scores", shape=(7,), dtype=h5py.vlen_dtype("f8"), chunks=(7,)), "type that"),
-    "compound": (
-        swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "i4,f8"), chunks=(2,))), "type that"),
-    "complex": (swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "c16"), chunks=(2,))), "type that"),
-    "opaque": (
-        swap(f"{STAGE}/tables/x", data=np.zeros(2, "V8"), chunks=(2,)), "type that"),
-    "half floats": (
-        swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "f2"), chunks=(2,))), "type that"),
-    "big-endian": (swap("result/scores", **summed(np.zeros(7, ">f8"), chunks=(7,))), "type that"),
+    "compound": (array(f"{STAGE}/tables/x", np.zeros(2, "i4,f8")), "type that"),
+    "complex": (array(f"{STAGE}/tables/x", np.zeros(2, "c16")), "type that"),
+    "opaque": (swap(f"{STAGE}/tables/x", data=np.zeros(2, "V8"), chunks=(2,)), "type that"),
+    "half floats": (array(f"{STAGE}/tables/x", np.zeros(2, "f2")), "type that"),
+    "big-endian": (array("result/scores", np.zeros(7, ">f8")), "type that"),
     "other enumeration": (
         swap(f"{STAGE}/tables/x", shape=(2,), dtype=h5py.enum_dtype({"A": 0, "B": 1}), chunks=(2,)),
         "type that"),
@@ -231,8 +229,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "huge and empty": (swap("result/scores", **HUGE), "declares"),
     "huge text": (
         swap("warnings", **{**HUGE, "dtype": h5py.string_dtype("utf-8", 1000)}), "declares"),
-    "huge fill value": (
-        swap(f"{STAGE}/tables/x", **HUGE, fillvalue=1.0), "declares"),
+    "huge fill value": (swap(f"{STAGE}/tables/x", **HUGE, fillvalue=1.0), "declares"),
     "beyond 64 bits": (
         swap(f"{STAGE}/tables/x", shape=(1 << 31, 1 << 31, 1 << 31), dtype="f8", chunks=(1, 1, 64),
              fletcher32=True), "declares"),
@@ -240,8 +237,7 @@ CASES: dict[str, tuple[Edit, str]] = {
         swap("result/scores", data=np.zeros(7), maxshape=(None,), chunks=(1 << 20,),
              fletcher32=True), "chunks larger"),
     "a scalar": (swap(f"{STAGE}/tables/x", data=1.0), "dimensions"),
-    "nine dimensions": (
-        swap(f"{STAGE}/tables/x", **summed(np.zeros((1,) * 9), chunks=(1,) * 9)), "9 dimensions"),
+    "nine dimensions": (array(f"{STAGE}/tables/x", np.zeros((1,) * 9)), "9 dimensions"),
     "deep nesting": (nested, "not a dataset"),
     "a thousand and one members": (many(f"{STAGE}/tables", 1001), "members"),
     "a hundred and one stages": (many("stages", 101), "stages"),
@@ -267,12 +263,8 @@ CASES: dict[str, tuple[Edit, str]] = {
     "an attribute with a NUL": (attribute("/", "chain", "a\0b"), "NUL"),
     "an attribute that is not UTF-8": (
         lambda f: f.attrs.create("chain", np.array(b"\xff", dtype="S1")), "not UTF-8"),
-    "text that is not UTF-8": (
-        swap("warnings", data=np.array([b"\xff"], dtype="S1"), chunks=(1,), fletcher32=True),
-        "not UTF-8"),
-    "a text in two dimensions": (
-        swap("warnings", data=np.array([[b"x"]], dtype="S1"), chunks=(1, 1), fletcher32=True),
-        "not a list of texts"),
+    "text that is not UTF-8": (array("warnings", [b"\xff"]), "not UTF-8"),
+    "a text in two dimensions": (array("warnings", [[b"x"]]), "not a list of texts"),
     "another encoding": (attribute("/", "encoding-type", "anndata"), "encoding-type is 'anndata'"),
     "a version the seal does not say": (attribute("/", "encoding-version", 1), "version is 1"),
     "an unfinished run": (attribute("/", "status", "running"), "did not finish"),
@@ -297,36 +289,24 @@ CASES: dict[str, tuple[Edit, str]] = {
     "a stage out of order": (rename("stages/02-npfs", "stages/07-npfs"), "not 02-NAME"),
     "a stage of another name": (rename("stages/02-npfs", "stages/02-other"), "says it is 'npfs'"),
     "a stage without a number": (rename("stages/02-npfs", "stages/npfs"), "not"),
-    "columns beyond the table": (
-        swap("result/selected", **summed(np.array([9]), chunks=(1,))), "outside 0 … 6"),
-    "a column twice": (
-        swap("result/selected", **summed(np.array([1, 1]), chunks=(2,))), "different columns"),
-    "too few scores": (swap("result/scores", **summed(np.zeros(3), chunks=(3,))), "shape (3,)"),
-    "infinite scores": (
-        swap("result/scores", **summed(np.full(7, np.inf), chunks=(7,))), "infinite"),
-    "selected as floats": (
-        swap("result/selected", **summed(np.array([1.0]), chunks=(1,))), "float64, not int64"),
+    "columns beyond the table": (array("result/selected", [9]), "outside 0 … 6"),
+    "a column twice": (array("result/selected", [1, 1]), "different columns"),
+    "too few scores": (array("result/scores", np.zeros(3)), "shape (3,)"),
+    "infinite scores": (array("result/scores", np.full(7, np.inf)), "infinite"),
+    "selected as floats": (array("result/selected", [1.0]), "float64, not int64"),
     "scores without selection": (delete(f"{STAGE}/selected"), "no selected columns"),
     "selection without scores": (delete(f"{STAGE}/scores"), "no scores"),
-    "negative weights": (
-        swap(f"{STAGE}/weights", **summed(np.full(7, -1.0), chunks=(7,))), "negative"),
+    "negative weights": (array(f"{STAGE}/weights", np.full(7, -1.0)), "negative"),
     "pairs that are not symmetric": (
-        swap(f"{STAGE}/pair_weights/matrix",
-             **summed(np.arange(16.0).reshape(4, 4), chunks=(4, 4))), "not symmetric"),
-    "pairs of another size": (
-        swap(f"{STAGE}/pair_weights/matrix", **summed(np.zeros((3, 3)), chunks=(3, 3))), "shape"),
-    "pairs in both forms": (
-        swap(f"{STAGE}/pair_weights/i", **summed(np.zeros(1, int), chunks=(1,))), "neither"),
+        array(f"{STAGE}/pair_weights/matrix", np.arange(16.0).reshape(4, 4)), "not symmetric"),
+    "pairs of another size": (array(f"{STAGE}/pair_weights/matrix", np.zeros((3, 3))), "shape"),
+    "pairs in both forms": (array(f"{STAGE}/pair_weights/i", np.zeros(1, int)), "neither"),
     "pairs in neither form": (delete(f"{STAGE}/pair_weights/matrix"), "neither"),
-    "pairs beyond their columns": (
-        swap("stages/02-npfs/pair_weights/j", **summed(np.array([1, 3]), chunks=(2,))), "outside"),
+    "pairs beyond their columns": (array("stages/02-npfs/pair_weights/j", [1, 3]), "outside"),
     "pairs of columns beyond the table": (
-        swap("stages/02-npfs/pair_weights/columns", **summed(np.array([2, 5, 70]), chunks=(3,))),
-        "outside"),
-    "pairs in two dimensions": (
-        swap("stages/02-npfs/pair_weights/i", **summed(np.zeros((2, 1), int), chunks=(2, 1))), ""),
-    "another score than the digest says": (
-        swap("result/scores", **summed(np.arange(7.0), chunks=(7,))), "/result"),
+        array("stages/02-npfs/pair_weights/columns", [2, 5, 70]), "outside"),
+    "pairs in two dimensions": (array("stages/02-npfs/pair_weights/i", np.zeros((2, 1), int)), ""),
+    "another score than the digest says": (array("result/scores", np.arange(7.0)), "/result"),
     "another parameter than the digest says": (
         text(f"{STAGE}/params", '{"sigma":1}'), "/stages/01-immigrate does not have the digest"),
     "another digest": (attribute(STAGE, "digest", "00" * 32), "does not have the digest"),
@@ -340,8 +320,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "an axis twice": (text(f"{STAGE}/model_columns", '{"W":[0,0]}'), "gives 'W'"),
     "axes of a classifier": (
         text("stages/03-knn/model_columns", '{"X":[1]}'), "no selected columns"),
-    "a model that is a dataset": (
-        swap(f"{STAGE}/model", **summed(np.zeros(3), chunks=(3,))), "not a group"),
+    "a model that is a dataset": (array(f"{STAGE}/model", np.zeros(3)), "not a group"),
     # Small files that would cost much.
     "96 MiB of zeros": (zeros((3 << 25,), (1 << 22,), shuffle=True), "bytes in all"),
     "gzip upon gzip": (twice_packed, "no filter besides"),
@@ -352,8 +331,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "texts of one byte": (one_byte_texts, "bytes in all"),
     "texts as wide as the longest": (one_long_text, "bytes in all"),
     "JSON of nine megabytes": (long_json, "too long"),
-    "an infinite parameter": (
-        text(f"{STAGE}/params", '{"sigma":1e999}'), "not a JSON number here"),
+    "an infinite parameter": (text(f"{STAGE}/params", '{"sigma":1e999}'), "not a JSON number here"),
 }  # fmt: skip
 
 
