@@ -364,7 +364,6 @@ def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> s
 FREE = ("model", "tables")
 """Parts of a selection whose arrays a method names itself."""
 _SINGLE = ("k", "standardize")
-_FOLDERS = {"pair_weights": spec.PAIR_ARRAYS, "donors": spec.DONOR_ARRAYS}
 _MATRIX = frozenset({"columns", "matrix"})
 _LISTED = frozenset({"columns", "i", "j", "weight"})
 
@@ -379,16 +378,10 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
     ['scores', 'selected', 'tables/cost']
     """
     arrays = {name: getattr(selection, name) for name in spec.STAGE_ARRAYS}
-    pairs = selection.pair_weights
-    if pairs is not None:
-        arrays |= {f"pair_weights/{name}": getattr(pairs, name) for name in spec.PAIR_ARRAYS}
-    if selection.donors is not None:
-        arrays |= {
-            f"donors/{name}": np.asarray(getattr(selection.donors, name)).reshape(
-                (1,) if name in _SINGLE else np.shape(getattr(selection.donors, name))
-            )
-            for name in spec.DONOR_ARRAYS
-        }
+    for folder, kinds in spec.STAGE_FOLDERS.items():
+        part = getattr(selection, folder)
+        if part is not None:
+            arrays |= {f"{folder}/{name}": _of_part(part, name) for name in kinds}
     for folder in FREE:
         members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
         arrays |= {f"{folder}/{name}": array for name, array in members.items()}
@@ -397,6 +390,11 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
         for path, array in arrays.items()
         if array is not None
     }
+
+
+def _of_part(part: PairWeights | Donors, name: str) -> NDArray[Any] | None:
+    value = getattr(part, name)
+    return np.array([value]) if name in _SINGLE else value
 
 
 def selection_of(
@@ -412,7 +410,7 @@ def selection_of(
     these parts. `model_columns` says which axes of the arrays of the model run over columns.
     """
     folders: dict[str, dict[str, NDArray[Any]]]
-    folders = {"donors": {}, "pair_weights": {}, "model": {}, "tables": {}}
+    folders = {folder: {} for folder in (*spec.STAGE_FOLDERS, *FREE)}
     plain: dict[str, Any] = {}
     for path, array in arrays.items():
         folder, slash, name = path.partition("/")
@@ -468,5 +466,5 @@ def same_donors(one: Selection, other: Selection | None) -> bool:
 
 def _names_columns(path: str) -> bool:
     folder, slash, name = path.partition("/")
-    kinds = _FOLDERS.get(folder, {}) if slash else spec.STAGE_ARRAYS
+    kinds = spec.STAGE_FOLDERS.get(folder, {}) if slash else spec.STAGE_ARRAYS
     return kinds.get(name if slash else path) == "int64"

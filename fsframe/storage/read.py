@@ -272,13 +272,6 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
     return stage, top["digest"]
 
 
-_FOLDERS: Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]] = {
-    "pair_weights": (spec.PAIR_ARRAYS, ("columns",)),
-    "donors": (spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS)),
-}
-"""The groups of a stage whose datasets the format names: their types, and which must be there."""
-
-
 def _stage_arrays(group: GuardedGroup, names: Collection[str]) -> dict[str, NDArray[Any]]:
     """The arrays of a stage that has members of these names, by path."""
     arrays = {n: group.array(n, kind) for n, kind in spec.STAGE_ARRAYS.items() if n in names}
@@ -286,10 +279,12 @@ def _stage_arrays(group: GuardedGroup, names: Collection[str]) -> dict[str, NDAr
         if folder in names:
             free = _free_arrays(group, folder)
             arrays |= {f"{folder}/{name}": array for name, array in free.items()}
-    for folder, (kinds, required) in _FOLDERS.items():
+    for folder, kinds in spec.STAGE_FOLDERS.items():
         if folder in names:
             inner = group.group(folder)
             inner.attributes({})
+            # Pair weights have one of two forms.
+            required = ("columns",) if folder == "pair_weights" else kinds
             members = inner.check_members(required, kinds)
             arrays |= {f"{folder}/{name}": inner.array(name, kinds[name]) for name in members}
     return arrays

@@ -82,6 +82,9 @@ DONOR_ARRAYS: dict[str, str] = {
     "standardize": "bool",
 }
 
+STAGE_FOLDERS: dict[str, dict[str, str]] = {"pair_weights": PAIR_ARRAYS, "donors": DONOR_ARRAYS}
+"""The groups of a stage whose arrays the format names; in this order units hold them."""
+
 RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}
 RESULT_ARRAYS: dict[str, str] = {"selected": "int64", "scores": "float64"}
 
