@@ -40,7 +40,6 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import attrs
 
-from tests.faults.forks import import_noted, note_imported, write_table
+from tests.faults.forks import Counts, folder_in_memory, forked, import_noted, tell, write_table
 
 _SOURCE = Path(__file__).with_name("faulty_disk.c")
 _PATIENCE = 30.0
@@ -169,31 +168,13 @@ def run(
 ) -> Ended:
     """A command in a fork, its disk armed."""
     said = folder.parent / "said"
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            os.chdir(folder)
-            descriptor = os.open(said, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-            os.dup2(descriptor, 1)
-            os.dup2(descriptor, 2)
-            sys.stdout, sys.stderr = (open(k, "w", closefd=False) for k in (1, 2))  # noqa: SIM115
-            faulthandler.register(signal.SIGUSR1, all_threads=True, file=2)
-            sys.argv = ["fsframe", *words]
-            from fsframe.cli import main
 
-            if form is not None:
-                disk.arm(folder / "out", form, at)
-            try:
-                main(words)
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            if form is None:
-                note_imported(folder.parent)
-        finally:
-            os._exit(code)
+    def ready() -> None:
+        faulthandler.register(signal.SIGUSR1, all_threads=True, file=2)
+        if form is not None:
+            disk.arm(folder / "out", form, at)
+
+    child = forked(folder, words, said, said, ready, note=form is None)
     began = time.monotonic()
     give_up, used = began + _PATIENCE, 0.0
     while time.monotonic() < give_up:
@@ -271,19 +252,6 @@ def files(folder: Path) -> dict[str, str]:
 def timeless(first: dict[str, str], second: dict[str, str]) -> set[str]:
     """The files that two undisturbed commands leave alike."""
     return {name for name in first if first[name] == second.get(name)}
-
-
-@attrs.define
-class Counts:
-    """What the trials came to."""
-
-    numbers: Counter[str] = attrs.field(factory=Counter)
-    examples: list[str] = attrs.field(factory=list)
-
-    def note(self, name: str, example: str) -> None:
-        self.numbers[name] += 1
-        if self.numbers[name] <= 8:
-            self.examples.append(f"{name}: {example}")
 
 
 GOOD = ("points", "fired", "ended_0", "ended_5")
@@ -441,8 +409,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[:2], *others])
     disk = Disk()
     warm_up()
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    base = Path(tempfile.mkdtemp(prefix="fsframe-disk-", dir=memory))
+    base = folder_in_memory("disk")
     try:
         # Where it will be: an unfinished run says where its table is.
         make_inputs(base / "run", disk)
@@ -462,10 +429,7 @@ def main() -> None:
                 "examples": counts.examples,
                 "seconds": round(time.perf_counter() - began, 1),
             }
-            print(json.dumps(line), flush=True)
-            if options.add:
-                with options.add.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
+            tell(line, options.add)
     finally:
         shutil.rmtree(base, ignore_errors=True)
 

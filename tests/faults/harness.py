@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import numpy as np
@@ -45,6 +46,7 @@ from fsframe.errors import FsframeError
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
+from tests.faults.forks import Counts, folder_in_memory, tell
 
 CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"
 # Every system call by which the program changes a disk; its states lie between two of them.
@@ -157,49 +159,30 @@ def forked(out: Path, prepare: Callable[[], None], kill_after: float | None = No
     return Outcome(lines, os.waitpid(child, 0)[1])
 
 
-class Counts(dict[str, int]):
-    """What the trials came to."""
-
-    def __init__(self) -> None:
-        names = (
-            "trials",
-            "stopped",
-            "acknowledged",
-            "lost",
-            "unequal",
-            "crashes",
-            "litter",
-            "unclear",
-        )
-        super().__init__(dict.fromkeys(names, 0))
-        self.examples: list[str] = []
-
-    def add(self, name: str, example: str, number: int = 1) -> None:
-        self[name] += number
-        if number and len(self.examples) < 5:
-            self.examples.append(f"{name}: {example}")
+def no_counts() -> Counts:
+    names = ("lost", "unequal", "crashes", "litter", "unclear")
+    return Counts("trials", "stopped", "acknowledged", *names)
 
 
 def go_on(folder: Path, first: Outcome, counts: Counts, what: str) -> None:
     """Judge a run that met a fault, finish it in a new process, and judge the result."""
     out = folder / "run.h5"
-    counts["trials"] += 1
-    counts["acknowledged"] += len(first.safe)
-    counts["stopped"] += not first.digests
+    counts.numbers["trials"] += 1
+    counts.numbers["acknowledged"] += len(first.safe)
+    counts.numbers["stopped"] += not first.digests
     if first.unclear:
-        counts.add("unclear", f"{what}: {first.unclear}")
+        counts.note("unclear", f"{what}: {first.unclear}")
     if first.signal not in (0, signal.SIGKILL) or (first.code not in (0, 1) and not first.signal):
-        counts.add("crashes", f"{what}: signal {first.signal}, code {first.code}")
+        counts.note("crashes", f"{what}: signal {first.signal}, code {first.code}")
     digests = first.digests
     # A run that was told that its file is there, or had written it, is finished.
     if not digests and not out.exists():
         second = forked(out, lambda: None)
         lost = first.safe - second.found
-        counts.add("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
+        counts.note("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
         if second.unclear or second.error or second.signal:
-            counts.add(
-                "crashes", f"{what}, then: {second.unclear or second.error or second.signal}"
-            )
+            how = second.unclear or second.error or second.signal
+            counts.note("crashes", f"{what}, then: {how}")
         digests = second.digests
     elif not digests:
         from fsframe.storage import load_run
@@ -208,17 +191,15 @@ def go_on(folder: Path, first: Outcome, counts: Counts, what: str) -> None:
         # What is left of the folder goes with the next command on this file.
         Checkpoint.open(out, Manifest.of(Chain.parse(CHAIN), DATA, 7), overwrite=True).finish()
     if digests != EXPECTED:
-        counts.add("unequal", what)
+        counts.note("unequal", what)
     rest = sorted(entry.name for entry in folder.iterdir() if entry.name != "run.h5")
     if rest and not (rest[0].endswith(".partial") and not first.digests and out.exists()):
-        counts.add("litter", f"{what}: {rest}")
+        counts.note("litter", f"{what}: {rest}")
 
 
 def in_folders() -> Iterator[Path]:
     """New empty folders, each removed when the next is asked for."""
-    # Kills and errors come between calls, not within the disk: memory shows the same, faster.
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    base = Path(tempfile.mkdtemp(prefix="fsframe-faults-", dir=memory))
+    base = folder_in_memory("faults")
     try:
         number = 0
         while True:
@@ -248,7 +229,7 @@ def count_calls() -> list[str]:
 
 def kill_points(step: int, offset: int) -> Counts:
     """SIGKILL before each call that changes the disk."""
-    counts, folders = Counts(), in_folders()
+    counts, folders = no_counts(), in_folders()
     names = count_calls()
     for number in range(offset, len(names), step):
 
@@ -270,7 +251,7 @@ def kill_points(step: int, offset: int) -> Counts:
 
 def kill_times(trials: int, seed: int) -> Counts:
     """SIGKILL at random times, and again while it goes on, until it gets through."""
-    counts, folders, chance = Counts(), in_folders(), random.Random(seed)
+    counts, folders, chance = no_counts(), in_folders(), random.Random(seed)
     took = []
     for _ in range(5):
         folder = next(folders)
@@ -278,7 +259,7 @@ def kill_times(trials: int, seed: int) -> Counts:
         forked(folder / "run.h5", lambda: None)
         took.append(time.perf_counter() - began)
     whole = sorted(took)[2]
-    while counts["trials"] < trials:
+    while counts.numbers["trials"] < trials:
         folder = next(folders)
         out = folder / "run.h5"
         safe: set[str] = set()
@@ -293,7 +274,7 @@ def kill_times(trials: int, seed: int) -> Counts:
             what = f"killed after {1000 * delay:.1f} ms, attempt {again + 1}"
             # Killed before it had looked: it says nothing of what is there.
             lost = safe - outcome.found if outcome.found else set()
-            counts.add("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
+            counts.note("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
             safe |= outcome.safe
             outcome.safe = set(safe)
             if chance.random() < 0.5:
@@ -304,7 +285,7 @@ def kill_times(trials: int, seed: int) -> Counts:
 
 def errors(code: int, step: int, offset: int, *, lasting: bool, short: bool) -> Counts:
     """An error at each call that changes the disk: once, or from there on in that process."""
-    counts, folders = Counts(), in_folders()
+    counts, folders = no_counts(), in_folders()
     names = count_calls()
     for number in range(offset, len(names), step):
 
@@ -363,14 +344,11 @@ def main() -> None:
         counts = errors(
             code, options.step, options.offset, lasting=not options.once, short=options.short
         )
-    found: dict[str, Any] = {"what": options.what, **counts, "examples": counts.examples}
-    found["seconds"] = round(time.perf_counter() - began, 1)
-    print(json.dumps(found))
-    if options.add:
-        form = {"error": options.error, "once": options.once, "half": options.short}
-        line = {**found, **(form if options.what == "errors" else {})}
-        with options.add.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+    line: dict[str, Any] = {"what": options.what, **counts.numbers, "examples": counts.examples}
+    line["seconds"] = round(time.perf_counter() - began, 1)
+    if options.what == "errors":
+        line |= {"error": options.error, "once": options.once, "half": options.short}
+    tell(line, options.add)
 
 
 if __name__ == "__main__":

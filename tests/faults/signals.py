@@ -34,13 +34,12 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
-from tests.faults.forks import import_noted, note_imported, write_table
+from tests.faults.forks import Counts, forked, import_noted, tell, write_table
 
 TINY = "tiny:top=3,seconds=0.02"
 COMMANDS = {
@@ -67,6 +66,15 @@ _PATIENCE = 30.0
 _GRACE = 5.0
 
 
+class Trials(Counts):
+    """What the trials came to, which there were, and the results of undisturbed commands."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.by: Counter[str] = Counter()
+        self.expected: dict[str, str] = {}
+
+
 def make_table(folder: Path) -> None:
     write_table(folder / "table.csv")
     (folder / "study.toml").write_text(STUDY)
@@ -81,9 +89,8 @@ def make_folder(base: Path, command: str) -> Path:
         folder.mkdir()
         make_table(folder)
         if command in ("resume", "audit"):
-            child = forked(
-                folder, [*COMMANDS["chain"], "-o", "run.h5", "--progress", "json"], "made"
-            )
+            words = [*COMMANDS["chain"], "-o", "run.h5", "--progress", "json"]
+            child = begun(folder, words, "made")
             while command == "resume" and not parts_on_disk(folder):
                 time.sleep(0.01)
             if command == "resume":
@@ -96,34 +103,17 @@ def make_folder(base: Path, command: str) -> Path:
     return folder
 
 
-def forked(folder: Path, words: list[str], name: str) -> int:
+def begun(folder: Path, words: list[str], name: str) -> int:
     """The process of a command that says what it says into NAME.out and NAME.err."""
-    child = os.fork()
-    if child:
-        return child
-    code = 70
-    try:
+
+    def ready() -> None:
         os.setsid()
-        os.chdir(folder)
-        for number, end in ((1, "out"), (2, "err")):
-            os.dup2(os.open(f"../{name}.{end}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-        sys.argv = ["fsframe", *words]
-        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from fsframe.cli import main
 
-        try:
-            main(words)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if name == "plain":
-            note_imported(folder.parent)
-    finally:
-        os._exit(code)
+    out, err = (folder.parent / f"{name}.{end}" for end in ("out", "err"))
+    return forked(folder, words, out, err, ready, note=name == "plain")
 
 
 def wait_for(child: int, seconds: float) -> int | None:
@@ -219,7 +209,7 @@ def trial(
     target: str,
     chance: random.Random,
     whole: float,
-    counts: dict[str, Any],
+    counts: Trials,
 ) -> None:
     """One disturbed command, and the same again."""
     folder = make_folder(base, command)
@@ -228,56 +218,56 @@ def trial(
     # `audit` keeps nothing and tells no events.
     events = [*COMMANDS[command], *([] if command == "audit" else ["--progress", "json"])]
     engine = ["--workers", str(workers)] if workers else []
-    child = forked(folder, events + engine, "first")
-    begun = base / "first.err"
+    child = begun(folder, events + engine, "first")
+    said = base / "first.err"
     status = None
     # Four of five come while it is at work, the others at any time before.
     at_work = chance.random() < 0.8 and command != "audit"
     longest = whole if command == "audit" else 3.0
     give_up = time.monotonic() + (_PATIENCE if at_work else chance.uniform(0, longest))
     while time.monotonic() < give_up and status is None:
-        if begun.is_file() and '"begin"' in begun.read_text():
+        if said.is_file() and '"begin"' in said.read_text():
             break
         status = wait_for(child, 0.01)
     if status is None:
         status = wait_for(child, chance.uniform(0, whole if at_work else 0.01))
     how = "over before"
     if status is None:
-        counts["by"].update((command, kind, target))
+        counts.by.update((command, kind, target))
         how = disturb(child, kind, target, chance)
         status = wait_for(child, _PATIENCE)
     what = f"{command}, {workers} workers, {how}"
-    counts["trials"] += 1
+    counts.numbers["trials"] += 1
     if status is None:
-        note(counts, "hangs", what)
+        counts.note("hangs", what)
         os.killpg(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
-    counts["stopped"] += status != 0
+    counts.numbers["stopped"] += status != 0
     give_up = time.monotonic() + _GRACE
     while members(child) and time.monotonic() < give_up:
         time.sleep(0.02)
     for pid in members(child):
-        note(counts, "left", f"{what}: {Path(f'/proc/{pid}/cmdline').read_text()[:80]!r}")
+        counts.note("left", f"{what}: {Path(f'/proc/{pid}/cmdline').read_text()[:80]!r}")
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     judge_words(base, folder, before, what, counts)
     there = parts_on_disk(folder)
-    again = forked(folder, events, "second")
+    again = begun(folder, events, "second")
     status = wait_for(again, 2 * _PATIENCE)
-    said = (base / "second.err").read_text()
+    told = (base / "second.err").read_text()
     if status != 0:
-        note(counts, "failed", f"{what}: {status}: {said[-300:]}")
+        counts.note("failed", f"{what}: {status}: {told[-300:]}")
         with contextlib.suppress(ProcessLookupError):
             os.kill(again, signal.SIGKILL)
         return
-    begun = [json.loads(line) for line in said.splitlines() if line.startswith('{"event": "begin"')]
-    taken = sum(event["kept"] for event in begun)
-    counts["kept"] += there
+    starts = [line for line in told.splitlines() if line.startswith('{"event": "begin"')]
+    taken = sum(json.loads(line)["kept"] for line in starts)
+    counts.numbers["kept"] += there
     # Where the run file was there already, what was left beside it is of no use any more.
-    if begun and taken < there:
-        note(counts, "lost", f"{what}: {there - taken} of {there}", there - taken)
-    if result(folder) != counts["expected"][command]:
-        note(counts, "unequal", what)
+    if starts and taken < there:
+        counts.note("lost", f"{what}: {there - taken} of {there}", there - taken)
+    if result(folder) != counts.expected[command]:
+        counts.note("unequal", what)
 
 
 def contents(folder: Path) -> set[Path]:
@@ -285,28 +275,26 @@ def contents(folder: Path) -> set[Path]:
     return {*folder.rglob("*.h5"), *folder.rglob("*.units/units-*")}
 
 
-def judge_words(
-    base: Path, folder: Path, before: set[Path], what: str, counts: dict[str, Any]
-) -> None:
+def judge_words(base: Path, folder: Path, before: set[Path], what: str, counts: Trials) -> None:
     """Whether the last words of a command were so."""
     said = (base / "first.err").read_text()
     if "Traceback" in said or "Exception ignored" in said:
-        note(counts, "tracebacks", f"{what}: {said[-300:]}")
+        counts.note("tracebacks", f"{what}: {said[-300:]}")
     last = said.splitlines()[-1] if said.splitlines() else ""
     # What lies beside a finished run file is about to be removed, and may be told of or not.
     there = {parts_on_disk(folder, beside_results=all_of_them) for all_of_them in (True, False)}
     if last.startswith('{"event": "stopped"') and json.loads(last)["kept"] not in there:
-        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+        counts.note("untrue", f"{what}: {last}, {there} on disk")
     kept = re.search(r"(\d+) finished resamples and stages are kept", last)
     if kept and int(kept[1]) not in there:
-        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+        counts.note("untrue", f"{what}: {last}, {there} on disk")
     events = last.startswith('{"event": "stopped"')
     placed = json.loads(last)["written"] if events else re.findall(r"(\S+\.h5)(?:,| is| are)", last)
     for name in placed:
         if not sound(folder / name):
-            note(counts, "untrue", f"{what}: {last}, but {name} cannot be read")
+            counts.note("untrue", f"{what}: {last}, but {name} cannot be read")
     if "wrote nothing" in last and contents(folder) != before:
-        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+        counts.note("untrue", f"{what}: {last}, {there} on disk")
 
 
 def sound(path: Path) -> bool:
@@ -327,12 +315,6 @@ def version() -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
-def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> None:
-    counts[name] += number
-    if len(counts["examples"]) < 8:
-        counts["examples"].append(f"{name}: {example}")
-
-
 def main() -> None:
     # Not at import: whoever only reads this module keeps the surroundings it has.
     others = [p for p in [os.environ.get("PYTHONPATH")] if p]
@@ -351,10 +333,8 @@ def main() -> None:
     options = parser.parse_args()
     chance = random.Random(f"{options.seed} {options.workers}")
     base = Path(tempfile.mkdtemp(prefix="fsframe-signals-"))
-    names = ("trials", "stopped", "kept", "lost", "unequal", "failed", "left", "hangs", "untrue",
-             "tracebacks")  # fmt: skip
-    counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {},
-                              "by": Counter()}  # fmt: skip
+    counts = Trials("trials", "stopped", "kept", "lost", "unequal", "failed", "left", "hangs",
+                    "untrue", "tracebacks")  # fmt: skip
     began = time.perf_counter()
     # Everything is imported once: these, and what the undisturbed commands say.
     from fsframe.chains.chain import Chain
@@ -368,7 +348,7 @@ def main() -> None:
             folder = make_folder(base, command)
             events = [] if command == "audit" else ["--progress", "json"]
             start = time.perf_counter() if command == "audit" else None
-            child = forked(folder, [*COMMANDS[command], *engine, *events], "plain")
+            child = begun(folder, [*COMMANDS[command], *engine, *events], "plain")
             said = base / "plain.err"
             while (status := wait_for(child, 0.01)) is None:
                 if start is None and said.is_file() and '"begin"' in said.read_text():
@@ -377,7 +357,7 @@ def main() -> None:
             assert start is not None
             whole[command] = time.perf_counter() - start
             import_noted(base)
-            counts["expected"][command] = result(folder)
+            counts.expected[command] = result(folder)
         targets = TARGETS if options.workers else TARGETS[:2]
         for number in range(options.trials):
             if time.perf_counter() - began > options.seconds:
@@ -388,14 +368,9 @@ def main() -> None:
             trial(base, command, options.workers, kind, target, chance, whole[command], counts)
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    del counts["expected"]
-    counts["seconds"] = round(time.perf_counter() - began, 1)
     about = {"version": version(), "workers": options.workers, "seed": options.seed}
-    line = json.dumps({**about, **counts})
-    print(line)
-    if options.add:
-        with options.add.open("a") as file:
-            file.write(line + "\n")
+    line = {**about, **counts.numbers, "examples": counts.examples, "by": counts.by}
+    tell({**line, "seconds": round(time.perf_counter() - began, 1)}, options.add)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ FORGETFUL = {
 import harness
 from fsframe.storage.checkpoint import Checkpoint
 Checkpoint.flush = lambda self: self._waiting.clear()
-print(json.dumps(harness.kill_points(step=3, offset=0)))
+print(json.dumps(harness.kill_points(step=3, offset=0).numbers))
 """,
     "disk.py": """
 import fsframe.atomic as atomic
