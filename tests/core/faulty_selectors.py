@@ -179,9 +179,9 @@ def ranked(change: Callable[..., Any]) -> Parts:
     return answering(select)
 
 
-def _p(change: Callable[..., float]) -> Parts:
-    """p-values that are `change(p, data)`."""
-    return {"p_value": lambda self, data, *a: change(sound("p_value")(self, data, *a), data)}
+def _with(part: str, change: Callable[..., Any]) -> Parts:
+    """A part of `Explained` that gives `change(what it gives, data)`."""
+    return {part: lambda self, data, *a: change(sound(part)(self, data, *a), data)}
 
 
 def _column(change: Callable[[Dataset, int], np.ndarray], **more: Any) -> Parts:
@@ -208,12 +208,7 @@ def _of_levels(change: Callable[[np.ndarray], np.ndarray]) -> Callable[..., Any]
 
 def _targets(change: Callable[[np.ndarray, Dataset], np.ndarray], task: str) -> Parts:
     """Other targets where the label is of that task."""
-
-    def targets(self: Any, data: Dataset) -> np.ndarray:
-        found = Explained.targets(self, data)
-        return change(found, data) if data.task == task else found
-
-    return {"targets": targets}
+    return _with("targets", lambda t, data: change(t, data) if data.task == task else t)
 
 
 def _many(change: Callable[..., Any]) -> Parts:
@@ -325,35 +320,27 @@ FAULTS: dict[str, Fault] = {
     # Roles of rows and columns.
     "covariates ignored": Fault(
         "covariates_change_scores_of_methods_that_adjust",
-        {"design": lambda self, data: np.ones((data.n_samples, 1))},
+        _with("design", lambda design, data: design[:, :1]),
         "use data.covariates",
     ),
     "covariates forgotten in resamples": Fault(
         "covariates_change_scores_of_methods_that_adjust",
-        {
-            "design": lambda self, data: sound("design")(self, data)[
-                :, : None if data.counts is None else 1
-            ]
-        },
+        _with("design", lambda design, data: design[:, : None if data.counts is None else 1]),
         "with counts of 1",
     ),
     "covariates of other rows": Fault(
         "how_covariates_are_given_does_not_matter",
-        {"design": lambda self, data: np.roll(sound("design")(self, data), 1, axis=0)},
+        _with("design", lambda design, data: np.roll(design, 1, axis=0)),
         "shuffled",
     ),
     "the first covariate only": Fault(
         "how_covariates_are_given_does_not_matter",
-        {"design": lambda self, data: sound("design")(self, data)[:, :2]},
+        _with("design", lambda design, data: design[:, :2]),
         "in another order",
     ),
     "covariates through the origin": Fault(
         "how_covariates_are_given_does_not_matter",
-        {
-            "design": lambda self, data: (
-                np.ones((data.n_samples, 1)) if data.covariates is None else data.covariates.values
-            )
-        },
+        _with("design", lambda d, data: d if data.covariates is None else data.covariates.values),
         "with 64 added",
     ),
     "p-values without the covariates": Fault(
@@ -371,15 +358,11 @@ FAULTS: dict[str, Fault] = {
     ),
     "weights squared": Fault(
         "row_weights_count_as_copies_or_are_refused",
-        {
-            "weights": lambda self, data: (
-                sound("weights")(self, data) ** (2 if data.weight_name else 1)
-            )
-        },
+        _with("weights", lambda weights, data: weights ** (2 if data.weight_name else 1)),
     ),
     "a table with columns to keep fails": Fault(
         "columns_always_kept_are_kept_or_refused",
-        _kept(lambda self, data: sound("many_kept")(self, data) if data.keep is None else 1 / 0),
+        _with("many_kept", lambda kept, data: kept if data.keep is None else 1 / 0),
     ),
     "labels permuted row by row within groups": Fault(
         "labels_are_permuted_in_whole_groups",
@@ -437,11 +420,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "rows of the first class twice": Fault(
         "order_of_classes_does_not_matter",
-        {
-            "weights": lambda self, data: (
-                sound("weights")(self, data) * (1 + (data.y == 0) * (data.task == "classification"))
-            )
-        },
+        _with("weights", lambda w, data: w * (1 + (data.y == 0) * (data.task != "regression"))),
         "classes in reverse",
     ),
     "classes one and two merged": Fault(
@@ -486,11 +465,13 @@ FAULTS: dict[str, Fault] = {
     ),
     # p-values.
     "p-values halved": Fault(
-        "p_values_hold_their_level_on_noise", _p(lambda p, data: p / 2), "(classification)"
+        "p_values_hold_their_level_on_noise",
+        _with("p_value", lambda p, data: p / 2),
+        "(classification)",
     ),
     "p-values of numeric targets squared": Fault(
         "p_values_hold_their_level_on_noise",
-        _p(lambda p, data: p ** (2 if data.task == "regression" else 1)),
+        _with("p_value", lambda p, data: p ** (2 if data.task == "regression" else 1)),
         "(regression)",
     ),
     "p-values of the score, never small": Fault(
@@ -498,10 +479,12 @@ FAULTS: dict[str, Fault] = {
         {"p_value": lambda self, data, j, share: float(np.exp(-10 * share))},
         "they are no p-values",
     ),
-    "p-values turned over": Fault("p_values_are_those_of_their_columns", _p(lambda p, data: 1 - p)),
+    "p-values turned over": Fault(
+        "p_values_are_those_of_their_columns", _with("p_value", lambda p, data: 1 - p)
+    ),
     # Resamples.
     "counts under a root": Fault(
-        "counts_equal_copies", {"weights": lambda self, data: sound("weights")(self, data) ** 0.5}
+        "counts_equal_copies", _with("weights", lambda weights, data: weights**0.5)
     ),
     "p-values of rows without their counts": Fault(
         "counts_equal_copies",
@@ -523,16 +506,6 @@ FAULTS: dict[str, Fault] = {
     "the rows that were left out": Fault(
         "rows_with_count_zero_are_left_out",
         scoring(lambda s, self, data, *_: s * (1.0 if data.counts is None else 1.1)),
-    ),
-    "many resamples in single precision": Fault(
-        "many_resamples_equal_one_by_one",
-        _many(
-            lambda self, data, up, run, b: attrs.evolve(
-                found := self._select(data, up, run.child(b)),
-                scores=found.scores.astype(np.float32).astype(float),
-            )
-        ),
-        "resample 0 among many",
     ),
     "many resamples keep three": Fault(
         "many_resamples_equal_one_by_one",
