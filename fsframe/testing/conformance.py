@@ -316,8 +316,8 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
         writes = set(mode or "") & set("wax+") or (flags or 0) & _WRITING
         if writes and isinstance(path, (str, bytes, os.PathLike)):
             _heard.append(os.path.abspath(os.fsdecode(path)))
-    elif event in ("os.mkdir", "os.rename"):
-        path = arguments[1 if event == "os.rename" else 0]
+    elif event in ("os.mkdir", "os.rename", "os.link", "os.symlink"):
+        path = arguments[0 if event == "os.mkdir" else 1]
         _heard.append(os.path.abspath(os.fsdecode(path)))
 
 

@@ -262,6 +262,11 @@ def _overwrite(data: Dataset, run: Run) -> None:
         base[0, 0] += 1
 
 
+def _link(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("elsewhere")
+
+
 def _count_down(data: Dataset, run: Run) -> None:
     run.progress(5, 10, "x")
     run.progress(3, 10, "x")
@@ -725,6 +730,9 @@ FAULTS: dict[str, Fault] = {
         "no_file_is_written",
         failing(lambda data, run: os.makedirs("results", exist_ok=True)),
         "results",
+    ),
+    "a link of its own": Fault(
+        "no_file_is_written", failing(lambda data, run: _link(Path("link"))), "link"
     ),
     **{
         says: Fault("nothing_global_is_changed", failing(happens), says)
