@@ -188,8 +188,7 @@ def test_records_that_hold_nothing_are_kept_too(tmp_path, record):
 def test_every_array_survives(tmp_path_factory, array):
     if array.dtype.kind == "U" and any("\0" in text for text in array.ravel().tolist()):
         return
-    stage = StageRecord(name="x", features_in=[], tables={"t": array})
-    record = build_record(stages=[stage])
+    record = build_record(**with_stage(tables={"t": array}))
     try:
         path = write_run(tmp_path_factory.mktemp("runs") / "r.h5", record)
     except StoreError as error:
@@ -204,12 +203,17 @@ def test_large_arrays_are_compressed_and_read_back(tmp_path, record):
     rng = np.random.default_rng(0)
     boot = rng.random((2000, 3000)) < 0.1
     wide = rng.normal(size=(300, 2000))
-    stage = StageRecord(name="x", features_in=[], tables={"boot": boot, "wide": wide})
-    path = write_run(tmp_path / "r.h5", attrs.evolve(record, stages=[stage]))
+    changed = attrs.evolve(record, **with_stage(tables={"boot": boot, "wide": wide}))
+    path = write_run(tmp_path / "r.h5", changed)
     loaded = load_run(path).stages[0].tables
     assert np.array_equal(loaded["boot"], boot)
     assert loaded["wide"].tobytes() == wide.tobytes()
     assert path.stat().st_size < boot.nbytes / 2 + wide.nbytes + 100_000
+
+
+def with_stage(**parts: object) -> dict[str, list[StageRecord]]:
+    """One stage without a selection, as a change of the record."""
+    return {"stages": [StageRecord(name="x", features_in=[], **parts)]}
 
 
 @pytest.mark.parametrize(
@@ -219,18 +223,12 @@ def test_large_arrays_are_compressed_and_read_back(tmp_path, record):
         ({"selected": [1, 1]}, "different columns"),
         ({"scores": np.zeros(3)}, "scores have shape (3,)"),
         ({"stages": [StageRecord(name="x", features_in=[3, 2])]}, "features_in"),
-        ({"stages": [StageRecord(name="x", features_in=[], tables={"a/b": np.zeros(1)})]}, "a/b"),
-        ({"stages": [StageRecord(name="x", features_in=[], tables={"": np.zeros(1)})]}, "named ''"),
-        (
-            {"stages": [StageRecord(name="x", features_in=[], tables={"z": np.zeros(1, "c16")})]},
-            "complex128",
-        ),
-        (
-            {"stages": [StageRecord(name="x", features_in=[], model={"o": np.array([{}])})]},
-            "dict among its texts",
-        ),
-        ({"stages": [StageRecord(name="x", features_in=[], params={"p": float("nan")})]}, "param"),
-        ({"stages": [StageRecord(name="x", features_in=[], params={"p": object()})]}, "object"),
+        (with_stage(tables={"a/b": np.zeros(1)}), "a/b"),
+        (with_stage(tables={"": np.zeros(1)}), "named ''"),
+        (with_stage(tables={"z": np.zeros(1, "c16")}), "complex128"),
+        (with_stage(model={"o": np.array([{}])}), "dict among its texts"),
+        (with_stage(params={"p": float("nan")}), "param"),
+        (with_stage(params={"p": object()}), "object"),
         ({"chain": "x" * 70_000}, "60000 bytes"),
         ({"command": "a\0b"}, "NUL"),
         ({"environment": {"x": float("inf")}}, "environment"),
