@@ -53,21 +53,6 @@ def test_order_of_rows_and_number_of_threads_change_no_bit(text, regression, mon
         np.testing.assert_allclose(found, one, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("text", "regression"), [task for task in TASKS if "m=" not in task[0]])
-def test_order_of_columns_and_names_of_classes_do_not_matter(text, regression):
-    # Which targets are drawn (m) follows the order of rows within classes.
-    data = make_data(regression)
-    scores = method(text).select(data).scores
-    order = np.random.default_rng(3).permutation(data.n_features)
-    moved = method(text).select(data.take_columns(order)).scores
-    np.testing.assert_allclose(moved, scores[order], rtol=0, atol=1e-12)
-    if not regression:
-        renamed = attrs.evolve(data, y=np.array([2, 0, 1])[data.y])
-        # rounds of iteration carry rounding on
-        atol = 1e-9 if "iterative" in text else 1e-13
-        np.testing.assert_allclose(method(text).select(renamed).scores, scores, rtol=0, atol=atol)
-
-
 @pytest.mark.parametrize("text", CLASSIFIERS)
 def test_scale_and_columns_that_tell_nothing_do_not_matter(text):
     X, y, discrete = make_table("continuous", n=80)
@@ -90,28 +75,10 @@ def test_scale_and_columns_that_tell_nothing_do_not_matter(text):
         np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
 
 
-def test_the_largest_values_are_scaled_without_overflow():
-    X = np.array([[-1e150, 0.0], [1e150, 1.0], [0.0, 0.4], [1e140, 0.2]])
-    found = method("surf", discrete_features="none").select(Dataset.from_arrays(X, [0, 1, 0, 1]))
-    assert np.isfinite(found.scores).all()
-
-
 def test_infinite_values_are_refused_by_name():
     X = np.array([[0.0, np.inf], [1.0, 2.0]])
     with pytest.raises(DataError, match=r"infinite.*'dose'"):
         prepare_columns(X, np.zeros(2, bool), names=("age", "dose"))
-
-
-@pytest.mark.parametrize("text", ["relieff:k=10", "surf", "multisurf", "swrfstar", "surfstar"])
-def test_one_missing_value_anywhere_changes_little(text, table):
-    data = table("mixed3class_complete.csv")
-    base = method(text).select(data).scores
-    rng = np.random.default_rng(0)
-    for _ in range(8):
-        X = data.X.copy()
-        X[rng.integers(X.shape[0]), rng.integers(X.shape[1])] = np.nan
-        found = method(text).select(attrs.evolve(data, matrix=X)).scores
-        assert np.abs(found - base).max() < 0.01
 
 
 def test_k_beyond_the_class_takes_all_and_says_so():
@@ -137,25 +104,6 @@ def test_an_instance_is_not_warned_of_its_own_copies():
     assert any("single member" in w for w in method("relieff", k=1).select(alone).warnings)
     target = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.1, 0.2, 0.7]).with_counts([4, 1, 1])
     assert any("the 2 other instances" in w for w in method("relieff", k=3).select(target).warnings)
-
-
-def test_a_class_of_one_member_has_no_hit_and_is_reported():
-    X, y, discrete = make_table("mixed", n=40, classes=2)
-    y = np.append(y[:-1], 2)
-    found = method("relieff", k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
-    assert np.isfinite(found.scores).all()
-    assert any("single member" in note for note in found.warnings)
-
-
-def test_ties_by_index_follow_row_order_and_shared_ties_do_not():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (60, 6)).astype(float)
-    data = Dataset.from_arrays(X, rng.integers(0, 2, 60), categorical=np.ones(6, bool))
-    other = shuffled_rows(data)
-    by_index = method("relieff", k=3, ties="index")
-    assert not np.allclose(by_index.select(data).scores, by_index.select(other).scores)
-    shared = method("relieff", k=3)
-    np.testing.assert_array_equal(shared.select(data).scores, shared.select(other).scores)
 
 
 def test_drawing_all_targets_is_no_drawing():
@@ -187,29 +135,6 @@ def test_few_levels_are_discrete_when_nobody_says_and_it_is_said():
     assert not np.allclose(none.scores, said.scores)
 
 
-def test_discrete_codes_may_be_any_numbers():
-    X, y, _ = make_table("discrete", n=80)
-    odd = np.array([-7.5, 1e12, 0.25])[np.nan_to_num(X).astype(int)]
-    odd[:, -1] = 2.0
-    every = np.ones(X.shape[1], bool)
-    for text in ("relieff:k=5", "multisurf"):
-        plain = method(text).select(Dataset.from_arrays(X, y, categorical=every)).scores
-        other = method(text).select(Dataset.from_arrays(odd, y, categorical=every)).scores
-        np.testing.assert_allclose(other, plain, rtol=0, atol=1e-14)
-
-
-def test_columns_of_hundreds_of_levels_are_compared_exactly():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 400, 500), rng.integers(0, 3, 500)]).astype(float)
-    y = rng.integers(0, 2, 500)
-    y[:300] = X[:300, 0] > 200
-    found = method("surf").select(Dataset.from_arrays(X, y, categorical=[True, True])).scores
-    names = np.random.default_rng(1).permutation(1000)[:400].astype(float)
-    renamed = np.column_stack([names[X[:, 0].astype(int)], X[:, 1]])
-    other = method("surf").select(Dataset.from_arrays(renamed, y, categorical=[True, True])).scores
-    np.testing.assert_allclose(other, found, rtol=0, atol=1e-14)
-
-
 def test_the_task_can_be_said():
     data = make_data(gaps=0)
     as_numbers = Dataset.from_arrays(data.X, data.y.astype(float), task="regression")
@@ -230,14 +155,6 @@ def test_bad_parameters_are_all_named_at_once():
         assert word in str(raised.value)
     with pytest.raises(RequestError, match="equal < different"):
         method("surf", ramp=[0.3, 0.1])
-
-
-def test_vls_gives_every_feature_a_score_and_one_subset_is_the_plain_method():
-    data = make_data(gaps=0)
-    found = method("vls", subset=3, rounds=2, k=5).select(data, seed=1)
-    assert not np.isnan(found.scores).any()
-    whole = method("vls", subset=100, rounds=3, k=5).select(data).scores
-    np.testing.assert_array_equal(whole, method("relieff", k=5).select(data).scores)
 
 
 # Memory

@@ -111,19 +111,6 @@ def test_hits_of_a_numeric_target_are_rows_with_a_similar_value(name, table):
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["surfstar", "multisurfstar"])
-def test_a_numeric_target_by_hand(name):
-    # One column, x = 0, 1, 10 and y = 0, 0.1, 1: 0 and 1 are alike, sd(y) = 0.55. Distances are
-    # 0.1, 0.9, 1.0 and T their mean 2/3. Of targets 0 and 1 the near hit has diff 0.1 and the far
-    # miss 1.0 and 0.9; of target 2 both others are far misses.
-    wanted = ((-0.1 - 1.0) + (-0.1 - 0.9) - 0.95) / 3
-    if name == "multisurfstar":
-        # Bounds of target 2: 0.95 ± 0.025, so that one miss is near and the other far.
-        wanted = ((-0.1 - 1.0) + (-0.1 - 0.9) + (0.9 - 1.0)) / 3
-    table = np.array([[0.0], [1.0], [10.0]]), np.array([0.0, 0.1, 1.0]), np.zeros(1, bool)
-    assert select(name, table).scores == pytest.approx([wanted], abs=1e-12)
-
-
 @EXAMPLES
 @given(table=tables(), k=st.integers(2, 8), decay=st.sampled_from([None, 3.0]))
 def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay):
@@ -313,3 +300,27 @@ def test_scores_equal_those_of_other_programs(table, name, column, text):
     truth = read_scores(f"scores_{name}.csv")[column]
     scores = method(text).select(table(f"{name.rpartition('_')[0]}.csv")).scores
     np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
+
+
+# Pairs of features of which none has an effect alone (table in docs/methods)
+
+FIND_PAIRS = [
+    "relief", "relieff", "surf", "surfstar", "multisurf", "multisurfstar", "swrfstar", "relieved-f",
+    "iterative-relief:rounds=3", "vls:subset=10,rounds=6", "turf:base=multisurf,top=4,drop=0.25",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((name, text) for name in ("2way", "_missing", "_3class") for text in FIND_PAIRS),
+        *(("_missing", f"{text}:missing=probability")
+          for text in ("relieff", "surf", "multisurf", "surfstar", "swrfstar")),
+        *(("_continuous", text) for text in ("rrelieff", "relieff", "surf", "multisurf", "surfstar",
+                                             "multisurfstar", "swrfstar")),
+    ],
+)  # fmt: skip
+def test_an_interacting_pair_has_the_two_largest_scores(table, name, text):
+    data = table(f"gametes{name}.csv")
+    pair = [k for k, feature in enumerate(data.feature_names) if "P" in feature]
+    assert sorted(np.argsort(-method(text).select(data).scores)[:2]) == pair

@@ -43,10 +43,8 @@ print(json.dumps([out.tolist() == exact.ravel().tolist(),
 """
 
 
-@pytest.mark.parametrize("processor", ["generic", "haswell"])
-def test_distances_of_bytes_are_exact_on_any_processor(processor: str) -> None:
-    features = "+avx2" if processor == "haswell" else ""
-    around = os.environ | {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+def test_distances_of_bytes_are_exact_on_a_processor_without_extensions() -> None:
+    around = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     told = subprocess.run(
         [sys.executable, "-c", SAD], env=around, stdout=subprocess.PIPE, check=True, text=True
     )

@@ -89,10 +89,9 @@ def test_scores_are_those_of_the_definition(name, n, p, levels, gaps, classes, s
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("n", [511, 513, 640])
-def test_masks_of_more_than_one_register_count_the_same(n):
-    X = table(n, 5, 3, False, seed=n)
-    y = np.random.default_rng(n).integers(0, 3, n)
+def test_masks_of_more_than_one_register_count_the_same():
+    X = table(513, 5, 3, False, seed=513)
+    y = np.random.default_rng(513).integers(0, 3, 513)
     found = method("multisurf:discrete_features=all").select(Dataset.from_arrays(X, y)).scores
     truth = plain.scores(X, y, np.full(5, True), "multisurf")
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)

@@ -51,16 +51,6 @@ def test_columns_rank_by_the_round_they_survived_then_by_score():
     np.testing.assert_array_equal(found.scores[survivors], last[survivors])
 
 
-def test_last_scores_are_those_of_the_base_on_the_columns_left():
-    data = make_data()
-    found = Turf(base="surf", drop=0.5, top=4).select(data)
-    left = np.sort(found.selected)
-    from fsframe_relief.methods.variants import Surf
-
-    alone = Surf().select(data.take_columns(left)).scores
-    np.testing.assert_array_equal(found.scores[left], alone)
-
-
 def test_without_base_the_stages_on_the_left_are_wrapped():
     data = make_data()
     wrapped = Chain.parse("relieff:k=5 turf:drop=0.5,top=4").run(data, seed=1)
@@ -133,13 +123,3 @@ def test_a_base_that_resamples_keeps_its_own_units_and_gets_the_executor(monkeyp
     # two rounds of two resamples, in one batch or two; a round by itself is no resample
     assert resampled >= 2
     assert not runs
-
-
-def test_counts_reach_the_wrapped_selector():
-    data = make_data()
-    counts = np.random.default_rng(0).multinomial(120, np.full(120, 1 / 120))
-    drawn = data.with_counts(counts)
-    found = Turf(base="relieff:k=5", drop=1.0, top=29).select(drawn)
-    first = Relieff(k=5).select(drawn).scores
-    gone = found.tables["round"] == 0
-    np.testing.assert_array_equal(found.tables["last_score"][gone], first[gone])
