@@ -11,8 +11,7 @@ from scipy.special import expit
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
-from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.pair_spaces import expected_margins, solve_logistic
+from fsframe_margin.engine.pair_spaces import solve_logistic
 from fsframe_margin.methods.local_learning import Logo
 from fsframe_margin.methods.nearest_margins import Gflip
 
@@ -47,20 +46,6 @@ def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility
         assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
 
 
-def test_gflip_by_hand():
-    # feature 0: margins (10 − 1)/2, (9 − 1)/2, (9 − 2)/2, (11 − 2)/2, 16.5 in all; feature 1 puts
-    # every row nearest to one of the other class
-    X = np.array([[0.0, 0.0], [1.0, 300.0], [10.0, 0.0], [12.0, 300.0]])
-    data = Dataset.from_arrays(X, [0, 0, 1, 1])
-    found = Gflip(standardize=False).select(data)
-    np.testing.assert_array_equal(found.selected, [0])
-    assert found.tables["evaluation"][0] == pytest.approx(16.5)
-    assert found.scores[0] == pytest.approx(16.5 / 4)
-    assert found.scores[1] < -50
-    counted = Gflip(utility="zero-one", standardize=False).select(data)
-    assert counted.tables["evaluation"][0] == 4.0
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]), st.sampled_from([0.3, 1.0, 3.0]))
 def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
@@ -92,21 +77,6 @@ def test_logo_by_the_papers_own_descent():
     wanted = np.log1p(np.exp(-z @ v**2)).sum() + penalty * (v**2).sum()
     assert value == pytest.approx(wanted, abs=1e-6)
     assert 0 < (v**2 > 1e-3).sum() < 4
-
-
-def test_logo_by_hand():
-    # rows at 0, 1 | 10, 11, w = 1, σ = 2: the two misses of a row differ by 1 in distance, so the
-    # farther has the share r = 1/(1 + e^½); z̄ = 9 + r, 8 + r, 8 + r, 9 + r
-    X, y = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1])
-    r = 1 / (1 + np.exp(0.5))
-    z = expected_margins(PairSpace(X, y, linear=True), np.ones(1), 2.0)
-    np.testing.assert_allclose(z[:, 0], [9 + r, 8 + r, 8 + r, 9 + r], atol=1e-12)
-    # λ for which w = ½ is the minimum: Σ z̄/(1 + e^{z̄/2})
-    penalty = float((z / (1 + np.exp(z / 2))).sum())
-    found = Logo(sigma=2.0, l1=penalty, max_iter=1, standardize=False).select(
-        Dataset.from_arrays(X, y)
-    )
-    assert found.scores[0] == pytest.approx(0.5, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 152])

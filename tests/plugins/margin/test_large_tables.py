@@ -13,19 +13,18 @@ from fsframe import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine import implicit_weights, updates
+from fsframe_margin.engine import implicit_weights
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.pair_spaces import DiagonalRestSpace
 from fsframe_margin.engine.prediction import stratified_folds
-from fsframe_margin.engine.standardise import learn_scaling, nominal_steps, scaling_over_parts
 from fsframe_margin.engine.training import drawn_prototypes, training_of, with_prototypes
 from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.margin_selector import Margin
-from tests.plugins.shared import ROWS, divided, mixed_table
+from tests.plugins.shared import divided, mixed_table
 
 ENOUGH_FOR_TILES = 400 << 20
 
@@ -79,22 +78,6 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     np.testing.assert_array_equal(summary.i, i[best])
     np.testing.assert_array_equal(summary.j, j[best])
     np.testing.assert_allclose(summary.weight, dense.weights[i, j][best], atol=1e-10)
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_every_route_takes_the_rule_from_one_place(monkeypatch, wide):
-    X, y = wide
-    usual = descents(X, y, 2.0, 0)[0]
-
-    def without_small_gains(gradient, penalty=0.0):
-        return np.maximum(-gradient - penalty - 3.0, 0.0)
-
-    monkeypatch.setattr(updates, "gain", without_small_gains)
-    for memory in (0, 1 << 40):
-        dense, pairs, found = descents(X, y, 2.0, memory)
-        assert np.abs(dense.weights - usual.weights).max() > 1e-3
-        W = pairs.among(found.weights, 0.0, np.arange(90))
-        np.testing.assert_allclose(W, dense.weights, atol=1e-10)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
@@ -269,21 +252,6 @@ def test_prototypes_stand_for_their_class(many_rows):
 # Tables in parts
 
 ROLES = {"groups": "person", "label": "y"}
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-def test_scales_are_those_of_all_rows(standardize: bool, tmp_path: Path) -> None:
-    frame = mixed_table("gap")
-    whole = fsframe.read(frame, **ROLES)
-    expected = learn_scaling(whole.X, None, standardize).leaving(whole.categorical)
-    steps = nominal_steps(whole.X, whole.categorical, np.ones(ROWS), standardize)
-    data = divided(frame, tmp_path / "p", (3, 299), **ROLES)
-    scaling, own = scaling_over_parts(data, standardize, 1 << 16, 2)
-    np.testing.assert_allclose(scaling.centre, expected.centre, rtol=1e-13)
-    np.testing.assert_allclose(scaling.scale, expected.scale, rtol=1e-7)
-    numbers = np.array(data.feature_names) != "near"  # a spread of 10⁻⁹ of the values
-    np.testing.assert_allclose(scaling.scale[numbers], expected.scale[numbers], rtol=1e-13)
-    np.testing.assert_allclose(own, steps, rtol=1e-15)
 
 
 def test_what_prototypes_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

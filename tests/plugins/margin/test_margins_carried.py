@@ -144,12 +144,3 @@ def test_ranking_and_kept_columns_are_those_of_the_shares(table, chain):
     np.testing.assert_array_equal(found.selected, rank_by_score(shares)[: max(1, above)])
     np.testing.assert_array_equal(rank_by_score(found.scores), rank_by_score(shares))
     assert Chain.parse(chain).natural_zero
-
-
-def test_a_column_that_im4e_never_reaches_scores_zero():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((80, 12))
-    found = Chain.parse("im4e").select(Dataset.from_arrays(X, X[:, 2] > 0))
-    assert found.scores[2] > 0
-    assert (found.scores == 0).sum() > 0
-    assert (found.scores >= 0).all()

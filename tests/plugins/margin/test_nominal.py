@@ -10,7 +10,7 @@ from fsframe_margin.engine.pair_spaces import expected_margins
 from fsframe_margin.engine.prediction import class_distances
 from fsframe_margin.engine.standardise import SQUARES, Indicators, nominal_steps
 from fsframe_margin.methods.immigrate import Immigrate, descend
-from fsframe_margin.methods.nearest_margins import Simba, WeightedKnn
+from fsframe_margin.methods.nearest_margins import Simba
 from fsframe_margin.plain import coefficients
 
 STEPS = np.array([0.0, 1.7, 0.0, 0.0, 0.6])
@@ -108,15 +108,3 @@ def test_two_levels_mean_what_their_numbers_mean():
         assert found.scores == pytest.approx(expected.scores, rel=1e-6, abs=1e-9)
     steps = nominal_steps(X, np.array([False, True, False, False, True]), np.ones(40), True)
     assert steps[4] == pytest.approx(8.0 / X[:, 4].std(ddof=1))
-
-
-def test_a_column_of_levels_that_only_its_codes_order_wrongly_is_found():
-    # The class is told by which of six levels; as numbers their order says nothing.
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, 150)
-    level = rng.choice(np.arange(0, 6, 2), 150) + y
-    X = np.column_stack([rng.standard_normal((150, 3)), level])
-    named = Dataset.from_arrays(X, y, categorical=[3])
-    assert Immigrate().select(named).selected[0] == 3
-    fitted = WeightedKnn(k=5).fit(named.take_columns(np.array([3])))
-    assert (fitted.predict(X[:, 3:]) == y).all()

@@ -9,7 +9,7 @@ from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.methods.bim import Bim, BimVote
-from fsframe_margin.methods.im4e import Im4e, on_the_simplex
+from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.local_learning import Irelief, Lfe
 from fsframe_margin.methods.margin_selector import Margin
@@ -56,16 +56,6 @@ def test_exact_steps_of_im4e_on_the_simplex(table, penalty):
         costs = [plain.coefficients(D @ w, y, 1.5)[0] + penalty * w @ w for w in steps]
         np.testing.assert_allclose(found.tables["cost"], costs[: len(found.tables["cost"])])
         np.testing.assert_allclose(found.weights, steps[int(np.argmin(costs))], atol=1e-9)
-
-
-def test_the_exact_step_has_the_lowest_cost_on_the_simplex(table):
-    X, y, _ = table
-    D, rng = np.abs(X[:, None] - X[None]), np.random.default_rng(5)
-    w = np.full(5, 0.2)
-    v = -np.einsum("ij,ija->a", plain.coefficients(D @ w, y, 1.0)[1], D)
-    found = on_the_simplex(v / 60.0)
-    others = rng.dirichlet(np.full(5, 0.5), size=2000)
-    assert (30.0 * found @ found - v @ found) <= (30.0 * (others**2).sum(1) - others @ v).min()
 
 
 def test_margins_and_entropies_of_rows(table):

@@ -16,7 +16,7 @@ from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
 from fsframe_margin.methods.margin_selector import Margin
-from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, SimbaMbiw, WeightedKnn
+from fsframe_margin.methods.nearest_margins import Gflip
 
 SELECTORS = [
     "immigrate", "im4e", "bim", "simba", "gflip", "irelief", "lfe", "logo", "mbiw", "simba-mbiw",
@@ -85,14 +85,6 @@ def test_package_mode_equals_the_r_package_through_the_selector(reference):
     assert np.abs(found.pair_weights.matrix - wanted).max() < 1e-10
 
 
-def test_xor_is_found_by_immigrate_and_not_by_im4e(reference):
-    X, y = reference.table("syn_xor")
-    data = Dataset.from_arrays(X, y)
-    assert set(Immigrate(sigma=0.5, top=2).select(data).selected.tolist()) == {0, 1}
-    pair = Immigrate(sigma=0.5).select(data).pair_weights.top(1)[0]
-    assert (pair.a, pair.b) == (0, 1)
-
-
 def test_tuning_reports_every_setting_and_takes_the_best(data):
     found = Immigrate(sigma="cv", folds=3).select(data, seed=2)
     accuracy = found.tables["tuning-accuracy"]
@@ -128,45 +120,6 @@ def test_im4e_immigrate_starts_from_the_weights_that_arrive(data):
     found[np.ix_(columns, columns)] = started.pair_weights.matrix
     np.testing.assert_allclose(found, W / np.linalg.norm(W), atol=1e-15)
     assert np.isnan(started.scores[np.setdiff1d(np.arange(6), kept)]).all()
-
-
-def test_logo_solution_satisfies_the_conditions_of_a_minimum():
-    from fsframe_margin.engine.pair_spaces import solve_logistic
-
-    rng = np.random.default_rng(4)
-    z, outer = rng.standard_normal((50, 8)) + 0.2, rng.random(50) + 0.5
-    w, _ = solve_logistic(z, outer, 2.0, np.ones(8))
-    slope = 2.0 - (outer / (1 + np.exp(z @ w))) @ z
-    assert np.abs(slope[w > 1e-8]).max() < 1e-3
-    assert slope[w <= 1e-8].min() > -1e-3
-    assert 0 < (w > 1e-8).sum() < 8
-
-
-def test_mbiw_gives_an_outlier_the_smallest_weight(data):
-    X = data.X.copy()
-    X[30] += 40
-    weights = Mbiw(standardize=False).select(Dataset.from_arrays(X, data.y)).instance_weights
-    assert np.argmin(weights) == 30
-    assert weights.sum() == pytest.approx(1.0)
-
-
-def test_classifiers_are_right_more_often_than_chance_and_know_three_classes(data):
-    rows = np.arange(70) % 3 > 0
-    labels = np.array(data.classes)[data.y]
-    train = Dataset.from_arrays(data.X[rows], labels[rows])
-    for upstream, classifier in (
-        (Immigrate(), Margin()),
-        (Im4e(), Margin()),
-        (SimbaMbiw(), WeightedKnn()),
-        (None, BimVote(rounds=8)),
-        (None, Margin()),
-    ):
-        selection = None if upstream is None else upstream.select(train)
-        fitted = classifier.fit(train, selection)
-        scores = fitted.predict_scores(data.X[~rows])
-        assert scores.shape == (int((~rows).sum()), 3)
-        np.testing.assert_array_equal(np.argmax(scores, axis=1), fitted.predict(data.X[~rows]))
-        assert (fitted.predict(data.X[~rows]) == data.y[~rows]).mean() > 0.6
 
 
 def test_margin_takes_the_newest_weights_that_arrive(data):

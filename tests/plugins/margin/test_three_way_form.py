@@ -67,13 +67,3 @@ def test_w_is_symmetric_of_norm_one_and_finds_a_parity_of_three():
     triple, share, beyond = three_way.top_triple(W)
     assert triple == (0, 1, 2) == three_way.screened(X, y)[0] and share > 0.5 and beyond
     assert (three_way.predicted(X[:60], y[:60], W, 16.0, X[60:]) == y[60:]).mean() > 0.9
-
-
-def test_a_class_is_predicted_by_the_mean_distance_of_its_neighbours():
-    import three_way
-
-    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 3.0], [3.0, 4.0]]), np.array([0, 0, 1, 1])
-    W = np.zeros((2, 2, 2))
-    W[0, 0, 0] = W[1, 1, 1] = 0.5**0.5
-    rows = np.array([[0.1, 0.2], [2.9, 3.5]])
-    assert (three_way.predicted(X, y, W, 1.0, rows) == [0, 1]).all()
