@@ -184,11 +184,3 @@ def test_conditional_gain_sums_over_the_levels_of_the_condition():
         part = chi2_contingency(table, correction=False, lambda_="log-likelihood")
         total, dof = total + part.statistic, dof + part.dof
     assert_allclose([2 * n * np.log(2) * gain, freedom], [total, dof])
-
-
-def test_same_seed_same_permutations():
-    a, b = (
-        fsframe.selectors["jmi"](stop="significant", test="permutation").select(signals(), seed=5)
-        for _ in range(2)
-    )
-    assert a.tables["stopping_tests"].tobytes() == b.tables["stopping_tests"].tobytes()
