@@ -17,11 +17,6 @@ from fsframe_npfs.methods.npfs import Npfs
 from .conftest import TinyMim, outcome, slides, watching
 
 
-def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
-    for name in ("npfs", "ensemble"):
-        assert fsframe.selectors[name].wrapping
-
-
 @pytest.mark.parametrize(
     "stage", ["npfs:n=20,permuted_n=2", "ensemble:n=10", "npfs:n=20,null=published"]
 )

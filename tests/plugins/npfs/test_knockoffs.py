@@ -100,17 +100,6 @@ def test_most_causes_are_kept_and_few_others() -> None:
     assert np.mean(false) < 0.3
 
 
-def test_several_copies_depend_less_on_the_seed() -> None:
-    data = linear(0, 12)
-    chain = Chain.parse("correlation:threshold=1 knockoffs:level=0.3,copies=10")
-    sets = [frozenset(chain.select(data, seed=s).selected.tolist()) for s in range(3)]
-    single = Chain.parse("correlation:threshold=1 knockoffs:level=0.3,copies=1")
-    alone = [frozenset(single.select(data, seed=s).selected.tolist()) for s in range(3)]
-    assert len(frozenset.intersection(*sets)) / max(1, len(frozenset.union(*sets))) >= len(
-        frozenset.intersection(*alone)
-    ) / max(1, len(frozenset.union(*alone)))
-
-
 def test_nothing_is_kept_of_noise_and_the_reason_is_said() -> None:
     found = Chain.parse("correlation:threshold=1 knockoffs:copies=4").select(linear(1, 0), seed=1)
     assert not found.selected.size

@@ -36,17 +36,6 @@ def test_permutation_null_holds_its_level_where_nothing_is_relevant() -> None:
     assert sum(named(published, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
 
 
-def test_permutation_null_finds_what_is_there() -> None:
-    # Smaller than K=250, k=25, k*=15, N=1000 of the benchmark; there 14.7 true and 0.4 false.
-    test = Npfs(n=50, permutations=50)
-    true, false = [], []
-    for seed in range(6):
-        found = named(test, TinyMim(k=12), slides(seed, 1000, 60, 6), seed)
-        true.append((found < 6).sum())
-        false.append((found >= 6).sum())
-    assert np.mean(true) >= 5.8 and np.mean(false) <= 0.5
-
-
 def test_shards_hold_their_level_and_find_what_is_there() -> None:
     test = Npfs(null="shards", n=20)
     false = sum(named(test, TinyMim(k=5), slides(s, 2000, 50, 0), s).size for s in range(20))
@@ -160,27 +149,6 @@ def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstr
     )
     np.testing.assert_array_equal(plain.tables["z"], after.tables["z"])
     assert plain.tables["z"].size == 30
-
-
-def test_regression_targets_are_tested_too() -> None:
-    from fsframe.method.selection import Selection
-    from fsframe.method.selector import Selector
-
-    @attrs.frozen(kw_only=True)
-    class Correlation(Selector):
-        tasks = frozenset({"regression"})
-        takes_counts = True
-
-        def _select(self, data: Any, upstream: Any, run: Any) -> Selection:
-            both = np.column_stack((data.X, data.y))
-            cov = np.cov(both.T, fweights=data.counts)
-            scores = cov[-1, :-1] ** 2 / np.diag(cov)[:-1]
-            return Selection(selected=np.argsort(-scores)[:4], scores=scores)
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 20))
-    data = Dataset.from_arrays(X, X[:, 0] - X[:, 1] + rng.normal(size=150))
-    assert set(named(Npfs(n=40), Correlation(), data)) >= {0, 1}
 
 
 class _Null(RelabellingNull):

@@ -136,35 +136,6 @@ def test_tables_hold_what_the_test_is_made_of() -> None:
     assert "does not keep its level" in found.warnings[0]
 
 
-def test_published_form_names_noise_and_more_bootstraps_make_it_worse() -> None:
-    # Reference (global_null.csv, K=100, k=10, N=1000): 16.2 at n=100, 25.6 at n=500; nominal 1.
-    named = {
-        n: np.mean(
-            [
-                outcome(
-                    TinyMim(k=10),
-                    slides(seed, features=100, relevant=0),
-                    null="published",
-                    n=n,
-                    stratify=False,
-                ).selected.size
-                for seed in range(6)
-            ]
-        )
-        for n in (100, 500)
-    }
-    assert abs(named[100] - 16.2) < 3 and abs(named[500] - 25.6) < 3
-
-
-def test_bonferroni_is_stricter_and_still_not_enough() -> None:
-    data = slides(1, features=100, relevant=0)
-    plain, strict = (
-        outcome(TinyMim(k=10), data, null="published", correction=c) for c in ("none", "bonferroni")
-    )
-    assert set(strict.selected) < set(plain.selected)
-    assert strict.selected.size >= 5  # 0.01 expected; the reference has 11.1 on average
-
-
 def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null() -> None:
     class Varying(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:

@@ -50,12 +50,6 @@ def test_decisions_are_those_of_all_bootstraps() -> None:
     assert saved > 0
 
 
-def test_first_bootstraps_of_a_longer_run_are_those_of_a_shorter_one() -> None:
-    data = slides(3, 300, 20, 4)
-    short, long = (outcome(TinyMim(k=4), data, null="published", n=n).tables for n in (30, 70))
-    np.testing.assert_array_equal(short["bootstrap-matrix"], long["bootstrap-matrix"][:30])
-
-
 def test_size_stays_within_alpha_plus_the_error_of_settling() -> None:
     # Independent Bernoulli counts at p0 itself, looked at again and again.
     rng = np.random.default_rng(0)
@@ -117,9 +111,8 @@ Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys
 """
 
 
-@pytest.mark.parametrize("fit", [1, 150])
 def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fit: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = slides(7, 120, 20, 3)
     lines = np.column_stack([data.X.astype(int), data.y]).tolist()
@@ -130,7 +123,7 @@ def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
     )
     text = "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=1600"
     chain = Chain.parse(text)
-    child = subprocess.run([sys.executable, "-c", _KILLED, str(stem), text, str(fit)], check=False)
+    child = subprocess.run([sys.executable, "-c", _KILLED, str(stem), text, "150"], check=False)
     assert child.returncode == -signal.SIGKILL
     table = fsframe.read(stem.with_suffix(".csv"))
     whole = chain.run(table, seed=4)

@@ -57,17 +57,6 @@ def test_linear_aggregation_by_hand() -> None:
     np.testing.assert_allclose(linear_scores(ranks), [(3 - 4 / 3) / 2, 0.5, (3 - 8 / 3) / 2])
 
 
-@pytest.mark.parametrize("aggregate", ["mean-rank", "linear"])
-def test_relevant_features_come_first_in_ensembles(aggregate: str) -> None:
-    found = Ensemble(n=30, aggregate=aggregate).select_wrapped(
-        TinyMim(k=5), slides(0, 1000, 40, 5), None, Run()
-    )
-    assert set(found.selected[:4]) <= set(range(5))
-    assert found.tables["ranks"].shape == (30, 40)
-    np.testing.assert_array_equal(found.tables["kept"], 5)
-    assert (found.scores >= 0).all() and (found.scores <= 1).all()
-
-
 def test_without_top_as_many_are_kept_as_the_base_keeps() -> None:
     data = slides(0, 400, 40, 5)
     assert Ensemble(n=10).select_wrapped(TinyMim(k=7), data, None, Run()).selected.size == 7
@@ -247,16 +236,6 @@ def test_q_values_are_the_least_rates_over_thresholds() -> None:
             if t <= value
         ]
         assert q[j] == pytest.approx(min(1.0, *rates))
-
-
-def test_the_lasso_tells_causes_from_a_proxy() -> None:
-    draw = np.random.default_rng(5)
-    X = draw.normal(size=(200, 12))
-    X[:, 2] = X[:, 0] + X[:, 1] + 0.5 * draw.normal(size=200)  # no cause
-    data = Dataset.from_arrays(X, X[:, 0] + X[:, 1] + draw.normal(size=200), name="proxy")
-    needed = Chain.parse("lasso:top=6 ipss:pairs=15").select(data, seed=0)
-    assert {0, 1} <= set(needed.selected)
-    assert needed.tables["q_values"][0] <= 0.1
 
 
 def test_a_base_without_scores_above_the_cutoff_says_so() -> None:
