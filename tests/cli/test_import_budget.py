@@ -2,45 +2,100 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import pytest
+from tests.command_line import Done, environment, fsframe
 
-from tests.command_line import Done, fsframe
+TABLE = str(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
+HEAVY = {
+    "numpy", "scipy", "h5py", "numba", "llvmlite", "sklearn", "matplotlib", "pandas", "dask",
+    "polars", "fastexcel", "xlsxwriter", "joblib",
+}  # fmt: skip
+LIGHT = (
+    "--help", "--version", "methods", "methods --json", "plugins", "plugins --json", "chain --help",
+    "chain on --help", "evaluate --help", "stability --help", "compare --help", "show --help",
+    "check --help", "new-plugin --help",
+)  # fmt: skip
+COMPLETION = {
+    "_FSFRAME_COMPLETE": "bash_complete", "COMP_WORDS": "fsframe chain im", "COMP_CWORD": "2",
+}  # fmt: skip
+OFFERED = ("immigrate", "margin", "relieff", "multisurf")
+IN_TURN = """
+import contextlib, io, json, os, sys
+from fsframe.cli import main
+for words, environ in json.loads(sys.argv[1]):
+    os.environ.update(environ)
+    said, code = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), 0
+    with contextlib.redirect_stdout(said):
+        try:
+            main(words)
+        except SystemExit as ended:
+            code = ended.code or 0
+    for name in environ:
+        del os.environ[name]
+    said.flush()
+    print(json.dumps([code, said.buffer.getvalue().decode(), list(sys.modules)]))
+"""
 
-HEAVY = (
-    "numpy",
-    "scipy",
-    "h5py",
-    "numba",
-    "llvmlite",
-    "sklearn",
-    "matplotlib",
-    "pandas",
-    "dask",
-    "polars",
-    "fastexcel",
-    "xlsxwriter",
-    "joblib",
-)
-LIGHT = [
-    "--help",
-    "--version",
-    "methods",
-    "methods --json",
-    "plugins",
-    "plugins --json",
-    "chain --help",
-    "chain on --help",
-    "evaluate --help",
-    "stability --help",
-    "compare --help",
-    "show --help",
-    "check --help",
-    "new-plugin --help",
-]
+
+def in_turn(
+    commands: Iterable[tuple[str, Mapping[str, str]]],
+) -> dict[str, tuple[int, str, set[str]]]:
+    """Exit code, output and modules loaded so far, of commands one after the other in a process."""
+    asked = list(commands)
+    given = json.dumps([(line.split(), environ) for line, environ in asked])
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN, given],
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = map(json.loads, done.stdout.splitlines())
+    lines = [line for line, _ in asked]
+    return {
+        line: (code, out, set(loaded))
+        for line, (code, out, loaded) in zip(lines, told, strict=True)
+    }
+
+
+def mathematics(loaded: set[str], *packages: str) -> set[str]:
+    """Of plugins, all modules but the one that names the methods."""
+    return {
+        name
+        for name in loaded
+        if name.startswith(packages or "fsframe_") and "." in name and not name.endswith(".plugin")
+    }
+
+
+def test_a_command_imports_what_it_needs_and_its_list_of_methods_nothing() -> None:
+    asked = [*((line, {}) for line in LIGHT), ("", COMPLETION)]
+    found = in_turn([*asked, *((f"methods {name}", {}) for name in OFFERED)])
+    for line in (*LIGHT, ""):
+        code, out, loaded = found[line]
+        assert code == 0 and "fsframe.cli" in loaded, line
+        assert not HEAVY & {name.partition(".")[0] for name in loaded}, line
+        assert not mathematics(loaded), line
+    assert "plain,immigrate" in out
+    for name in OFFERED:
+        code, out, loaded = found[f"methods {name}"]
+        assert code == 0 and ("sigma" in out or "threshold" in out)
+        # What a method offers is shown without the compiler.
+        assert "numpy" in loaded and "numba" not in loaded
+    assert mathematics(loaded, "fsframe_relief.")
+
+
+def test_naming_one_stage_imports_no_other_plugins_mathematics() -> None:
+    ((_, _, loaded),) = in_turn([("chain mim --help", {})]).values()
+    assert mathematics(loaded, "fsframe_infotheory.")
+    assert not mathematics(loaded, "fsframe_margin.", "fsframe_relief.")
+
+
+def test_light_modules_stay_light() -> None:
+    code = "import sys, fsframe, fsframe.errors, fsframe.params; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())
 
 
 def imported(done: Done) -> set[str]:
@@ -49,91 +104,18 @@ def imported(done: Done) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in lines}
 
 
-def assert_light(done: Done) -> None:
-    modules = imported(done)
-    assert "fsframe.cli" in modules
-    heavy = {name for name in modules if name.partition(".")[0] in HEAVY}
-    assert not heavy
-    # Of a plugin, only the module that names its methods.
-    mathematics = {
-        name
-        for name in modules
-        if name.startswith("fsframe_") and name.count(".") and not name.endswith(".plugin")
-    }
-    assert not mathematics
-
-
-@pytest.mark.parametrize("command", LIGHT)
-def test_light_commands_import_no_mathematics(command: str) -> None:
-    done = fsframe(*command.split(), python=["-X", "importtime"])
-    assert done.code == 0
-    assert_light(done)
-
-
-def test_completing_a_stage_imports_no_mathematics() -> None:
-    done = fsframe(
-        env={
-            "_FSFRAME_COMPLETE": "bash_complete",
-            "COMP_WORDS": "fsframe chain im",
-            "COMP_CWORD": "2",
-        },
-        python=["-X", "importtime"],
-    )
-    assert "plain,immigrate" in done.out
-    assert_light(done)
-
-
-def test_the_budget_sees_what_a_heavy_command_imports() -> None:
-    modules = imported(fsframe("methods", "relieff", python=["-X", "importtime"]))
-    assert "numpy" in modules
-    assert any(name.startswith("fsframe_relief.") for name in modules - {"fsframe_relief.plugin"})
-
-
-def test_naming_one_stage_imports_no_other_plugins_mathematics() -> None:
-    modules = imported(fsframe("chain", "mim", "--help", python=["-X", "importtime"]))
-    assert {name.partition(".")[0] for name in modules if name.startswith("fsframe_infotheory.")}
-    assert not any(
-        name.startswith(("fsframe_margin.", "fsframe_relief.")) and not name.endswith(".plugin")
-        for name in modules
-    )
-
-
-@pytest.mark.parametrize("stage", ["mim", "relieff"])
-def test_scipys_large_packages_are_imported_when_they_are_used(stage: str) -> None:
+def test_a_warm_chain_imports_neither_the_compiler_nor_large_packages() -> None:
     # scipy.stats alone takes a third of the time of such a command.
-    table = str(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
-    words = ["chain", f"{stage}:top=5", "on", table, "--no-out", "-q"]
-    modules = imported(fsframe(*words, python=["-X", "importtime"]))
     large = ("stats", "spatial", "optimize", "sparse", "cluster", "interpolate")
-    assert not modules & {f"scipy.{name}" for name in large}
-    # Nor the statistics of evaluations, which is what the result is not.
-    loaded = {name for name in modules if name.startswith("fsframe.evaluation.")}
-    assert loaded <= {f"fsframe.evaluation.{name}" for name in ("grid", "plugin", "recorded")}
-
-
-@pytest.mark.parametrize("module", ["fsframe", "fsframe.errors", "fsframe.params"])
-def test_light_modules_stay_light(module: str) -> None:
-    code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("method", ["immigrate", "margin", "relieff", "multisurf"])
-def test_what_a_method_offers_is_shown_without_the_compiler(method: str) -> None:
-    done = fsframe("methods", method, python=["-X", "importtime"])
-    assert done.code == 0
-    assert "sigma" in done.out or "threshold" in done.out
-    assert "numba" not in imported(done)
-
-
-def test_a_warm_chain_imports_neither_the_compiler_nor_evaluations(tmp_path: Path) -> None:
-    words = ["chain", "mim:top=3,bins=3", "on", "examples/parkinsons.csv", "--no-out"]
-    assert fsframe(*words, "--quiet").code == 0
-    done = fsframe(*words, python=["-X", "importtime"])
-    assert done.code == 0
-    needless = {"numba.np.arraymath", "numba.typed.typedlist", "scipy.linalg", "scipy.special"}
-    needless |= {"fsframe.evaluation.cross_validation", "fsframe.evaluation.comparison"}
+    needless = {f"scipy.{name}" for name in (*large, "linalg", "special")}
     # Of numba's own helpers only the code is needed, and small tables are read without polars.
-    needless |= {"numba.np.arrayobj", "polars"}
-    loaded = imported(done)
-    assert sorted(needless & loaded) == []
+    needless |= {"numba.np.arraymath", "numba.np.arrayobj", "numba.typed.typedlist", "polars"}
+    for stage, more in (("mim:top=3,bins=3", needless), ("relieff:top=5", set())):
+        words = ["chain", stage, "on", TABLE, "--no-out", "--quiet"]
+        assert not more or fsframe(*words).code == 0
+        done = fsframe(*words, python=["-X", "importtime"])
+        loaded = imported(done)
+        assert done.code == 0 and not loaded & (more | {f"scipy.{name}" for name in large})
+        # Nor the statistics of evaluations, which is what the result is not.
+        own = {name for name in loaded if name.startswith("fsframe.evaluation.")}
+        assert own <= {f"fsframe.evaluation.{name}" for name in ("grid", "plugin", "recorded")}
