@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 from fsframe.cli import main
+from fsframe.registry import registry
 from fsframe.testing import conformance
 from tests.command_line import Done, environment, folders_of
 
@@ -64,14 +65,19 @@ def installed(fakes: Sequence[str | Path]) -> Iterator[None]:
         return
     folders = folders_of(fakes)
     before = {*sys.modules}
-    with (
-        mock.patch.object(sys, "path", [*folders, *sys.path]),
-        mock.patch("fsframe.registry.registry._manager", None),
-    ):
-        yield
-    for name in {*sys.modules} - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(tuple(folders)):
-            del sys.modules[name]
+    registries = [each for each in vars(registry).values() if isinstance(each, registry.Registry)]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(sys, "path", [*folders, *sys.path]))
+        stack.enter_context(mock.patch.object(registry, "_manager", None))
+        for each in registries:
+            stack.enter_context(mock.patch.dict(each._classes))
+        try:
+            yield
+        finally:
+            # Also after a command, which ends by SystemExit.
+            for name in {*sys.modules} - before:
+                if str(getattr(sys.modules[name], "__file__", "")).startswith(tuple(folders)):
+                    del sys.modules[name]
 
 
 def _shown(message, category, filename, lineno, file=None, line=None) -> None:

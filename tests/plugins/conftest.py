@@ -1,3 +1,3 @@
-"""The fake distributions are broken on purpose; nothing but a fresh interpreter may import them."""
+"""The fake distributions are broken on purpose; only commands may import them."""
 
 collect_ignore_glob = ["data/*"]

@@ -1,6 +1,6 @@
 """Fake distributions, most of them broken: folders with modules, entry points and metadata.
 
-A test puts them on the path of a fresh interpreter, so that nothing has to be installed. What only
+A test puts them on the path while a command runs, so that nothing has to be installed. What only
 tests of isolation need is written from `FAKES`; `data` holds those that others, or pages, name too.
 """
 
@@ -11,10 +11,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import attrs
 
-from tests import command_line
+from tests import same_process
 from tests.command_line import Done
 
 _IMPORTS = """
@@ -164,6 +165,8 @@ def written(name: str) -> Path:
 
 
 def fsframe(*arguments: str, fakes: Sequence[str | Path] = (), **options: Any) -> Done:
-    """Run ``fsframe ARGUMENTS`` in a fresh interpreter with some of the fakes installed."""
+    """Run ``fsframe ARGUMENTS`` with some of the fakes installed."""
     folders = [written(fake) if fake in FAKES else fake for fake in fakes]
-    return command_line.fsframe(*arguments, fakes=folders, **options)
+    # The environment decides what is loaded, without any fakes too.
+    with mock.patch("fsframe.registry.registry._manager", None):
+        return same_process.fsframe(*arguments, fakes=folders, **options)

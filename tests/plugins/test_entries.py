@@ -9,7 +9,8 @@ import pytest
 from fsframe.registry.entries import Deprecated, SelectorEntry
 from fsframe.registry.importing import missing, pip_command
 from fsframe.registry.manager import PluginManager, PluginSource
-from tests.command_line import Done, fsframe
+from tests.command_line import Done
+from tests.same_process import fsframe
 
 TABLE = "a,b,c,class\n" + "".join(f"{i},{2 * i},{3 * i % 7},{i % 2}\n" for i in range(20))
 

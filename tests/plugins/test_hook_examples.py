@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import same_process
-from tests.command_line import FAKES, fsframe
+from tests.command_line import FAKES
+from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("fake_tracker", "fake_jsonl", "fake_ranges", "fake_seconds", "fake_shifted")
@@ -61,9 +61,9 @@ def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Pa
     assert len(rows) == 5 and rows[0]["feature"] == "signal" and rows[0]["rank"] == 1
     shown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder, fakes=["fake_jsonl"])
     assert shown.out == (folder / "a.jsonl").read_text()
-    without = same_process.fsframe("table", "run.h5", "-o", "b.jsonl", cwd=folder)
+    without = fsframe("table", "run.h5", "-o", "b.jsonl", cwd=folder)
     assert without.code == 2 and "end its name in .csv" in without.err
-    unknown = same_process.fsframe("table", "run.h5", "--format", "jsonl", cwd=folder)
+    unknown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder)
     assert unknown.code == 2 and "there is no writer 'jsonl'" in unknown.err
 
 
@@ -86,11 +86,9 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
 
 
 def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
-    shown = same_process.fsframe("show", "run.h5", "--json", cwd=folder).json
+    shown = fsframe("show", "run.h5", "--json", cwd=folder).json
     assert "null=shifted" in shown["chain"]
-    without = same_process.fsframe(
-        "chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder
-    )
+    without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder)
     assert without.code == 2
     assert "must be matlab or permutation or published or shards" in without.err
     listed = fsframe("chain", "mim", "npfs", "--help", cwd=folder, fakes=["fake_shifted"])
@@ -103,7 +101,7 @@ def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
     done = fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"])
     assert done.code == 0, done.err
     assert ">seconds</text>" in (folder / "run.seconds.svg").read_text(encoding="utf-8")
-    without = same_process.fsframe("plot", "seconds", "run.h5", cwd=folder)
+    without = fsframe("plot", "seconds", "run.h5", cwd=folder)
     assert without.code == 2 and "there is no plot 'seconds'" in without.err
 
 

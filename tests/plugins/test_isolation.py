@@ -165,15 +165,8 @@ FAILED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("fake", "command"),
-    [
-        # Every plugin with one command and every command with one plugin; slowly, all with all.
-        pytest.param(fake, command, marks=pytest.mark.slow if place and other else ())
-        for place, fake in enumerate(FAILED)
-        for other, command in enumerate(ASKING)
-    ],
-)
+@pytest.mark.parametrize("command", ASKING)
+@pytest.mark.parametrize("fake", FAILED)
 def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake: str, command: str) -> None:
     method = FAILED[fake]
     done = fsframe(*command.format(method).split(), fakes=[fake])
@@ -344,11 +337,10 @@ def test_each_step_of_loading_is_reported_when_asked_for() -> None:
 
 
 def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path: Path) -> None:
-    table = four_rows(tmp_path)
-    assert fsframe("plugins", "--json", fakes=["fake_prints"]).json
-    done = fsframe(
-        *f"chain fake-printing on {table} --no-out --json".split(), fakes=["fake_prints"]
-    )
+    asked = f"chain fake-printing on {four_rows(tmp_path)} --no-out --json"
+    for words in ("plugins --json", asked):
+        done = fsframe(*words.split(), fakes=["fake_prints"])
+        assert done.json
     assert done.json["selected"] == ["a"]
     for said in ("at import", "by the hook", "with the class", "while selecting"):
         assert f"printed {said}" in done.err

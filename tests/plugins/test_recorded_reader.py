@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from fsframe.storage import load_run, write_run
-from tests import same_process
-from tests.command_line import FAKES, fsframe
+from tests.command_line import FAKES
+from tests.same_process import fsframe
 
 CHAIN = ("chain", "mim:top=2", "npfs:n=6,permutations=9,alpha=0.2", "on", "t.tenths", "-q")
 
@@ -48,7 +48,7 @@ def test_the_reader_is_recorded(folder: Path) -> None:
 def test_a_reader_that_is_missing_is_named(folder: Path, command: tuple[str, ...]) -> None:
     with_it = fsframe(*command, cwd=folder, fakes=["fake_tenths"])
     assert with_it.code == 0, with_it.err
-    without = same_process.fsframe(*command, cwd=folder)
+    without = fsframe(*command, cwd=folder)
     assert without.code == 3
     assert "t.tenths was read by the reader 'tenths' of the plugin 'fake-tenths'" in without.err
     assert not without.out
@@ -57,7 +57,7 @@ def test_a_reader_that_is_missing_is_named(folder: Path, command: tuple[str, ...
 def test_another_format_is_read_without_the_plugin(folder: Path) -> None:
     frame = (folder / "t.tenths").read_text()
     (folder / "same.csv").write_text(frame)
-    done = same_process.fsframe("apply", "run.h5", "on", "same.csv", "-o", "-", cwd=folder)
+    done = fsframe("apply", "run.h5", "on", "same.csv", "-o", "-", cwd=folder)
     assert done.code == 0, done.err
     assert done.out.splitlines()[0].split(",")[-1] == "class"
 
@@ -87,7 +87,7 @@ def test_resume_asks_for_the_reader(folder: Path) -> None:
         text=True,
     )
     assert stopped.returncode == 5 and "the disk is full" in stopped.stderr
-    without = same_process.fsframe("resume", "stopped.h5", cwd=folder)
+    without = fsframe("resume", "stopped.h5", cwd=folder)
     assert without.code == 3 and "the reader 'tenths'" in without.err
     done = fsframe("resume", "stopped.h5", "-q", cwd=folder, fakes=["fake_tenths"])
     assert done.code == 0, done.err
@@ -101,5 +101,5 @@ def test_a_run_file_without_the_record_is_read_as_before(folder: Path) -> None:
     reading = {k: v for k, v in record.environment["reading"].items() if k != "reader"}
     old = attrs.evolve(record, environment={**record.environment, "reading": reading})
     write_run(folder / "old.h5", old)
-    done = same_process.fsframe("apply", "old.h5", "on", "t.tenths", "-o", "-", cwd=folder)
+    done = fsframe("apply", "old.h5", "on", "t.tenths", "-o", "-", cwd=folder)
     assert done.code == 0, done.err
