@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import numpy as np
 import polars
 import pytest
@@ -29,17 +28,6 @@ def test_the_result_is_that_of_the_table_of_means() -> None:
     np.testing.assert_array_equal(found.selected, same.selected)
     np.testing.assert_allclose(found.tables["g2"], same.tables["g2"])
     assert any("means of 60 groups (person)" in text for text in found.warnings)
-
-
-def test_without_groups_a_table_of_people_names_far_too_much() -> None:
-    # 15 tables of noise: shares of pairs with p <= 0.05.
-    shares = np.zeros(2)
-    for seed in range(15):
-        data = people(seed, 60, 4, 6)
-        for place, table in enumerate((data, attrs.evolve(data, groups=None))):
-            found = fsframe.selectors["interactions"](top=2, draws=40).select(table, seed=seed)
-            shares[place] += (found.tables["p_values"] <= 0.05).sum() / 15 / 15
-    assert shares[0] < 0.08 and shares[1] > 0.3
 
 
 def test_categories_gaps_and_counts_of_groups() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,8 +14,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
 from fsframe_interactions.product_term import robust_tests
-
-GAMETES = Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv"
 
 
 def table(seed: int, n: int = 400, p: int = 10) -> tuple[np.random.Generator, np.ndarray]:
@@ -45,16 +40,6 @@ def test_one_exclusive_or_comes_first_and_is_all_that_is_kept():
     assert kept >= 8
 
 
-def test_two_exclusive_ors_take_the_first_two_places():
-    for seed in range(10):
-        rng, X = table(seed)
-        both = np.sign(X[:, 0] * X[:, 1]) + np.sign(X[:, 2] * X[:, 3])
-        y = np.where(both == 0, rng.integers(0, 2, 400), both > 0)
-        found = Interactions().select(Dataset.from_arrays(X, y))
-        assert set(listed(found)[:2]) == {(0, 1), (2, 3)}
-        assert set(found.selected[:4].tolist()) == {0, 1, 2, 3}
-
-
 def test_what_only_adds_up_is_no_interaction():
     ps = []
     for seed in range(5):
@@ -64,19 +49,6 @@ def test_what_only_adds_up_is_no_interaction():
             found = Interactions().select(Dataset.from_arrays(X, y))
             ps.append(found.tables["p_values"][listed(found).index((0, 1))])
     assert np.median(ps) > 0.2 and min(ps) > 0.005
-
-
-def test_the_two_loci_of_gametes_come_first():
-    with GAMETES.open() as lines:
-        header, *rows = csv.reader(lines)
-    values = np.array(rows, dtype=float)
-    data = Dataset.from_arrays(values[:, :-1], values[:, -1].astype(int), header[:-1])
-    found = Interactions().select(data)
-    assert [data.feature_names[c] for c in listed(found)[0]] == ["P1", "P2"]
-    assert [data.feature_names[c] for c in sorted(found.selected)] == ["P1", "P2"]
-    a, b, weight = found.pair_weights.top(1)[0]
-    assert (a, b) == listed(found)[0]
-    assert weight == pytest.approx(-np.log10(found.tables["p_values"][0]))
 
 
 def test_level_holds_where_chi_squared_does_not():
@@ -113,32 +85,6 @@ def test_q_is_scipys_when_all_tests_are_given_and_counts_those_that_are_not(meth
     )
     padded = stats.false_discovery_control(np.concatenate([p, np.ones(960)]), method=method)
     np.testing.assert_allclose(false_discovery_rates(np.log(p), 1000, method), padded[:40])
-
-
-def test_counts_are_copies_to_the_last_bit():
-    data = xor(1)
-    counts = np.random.default_rng(5).multinomial(400, np.full(400, 1 / 400))
-    found = Interactions().select(data.with_counts(counts))
-    copies = Interactions().select(data.take_rows(np.repeat(np.arange(400), counts)))
-    for name, array in found.tables.items():
-        np.testing.assert_array_equal(array, copies.tables[name], err_msg=name)
-    assert found.scores.tobytes() == copies.scores.tobytes()
-
-
-def test_missing_values_leave_only_their_own_pairs():
-    data = xor(2)
-    X = data.X.copy()
-    X[::3, 4] = np.nan
-    whole = Interactions(calibrate=0).select(data)
-    holed = Interactions(calibrate=0).select(Dataset.from_arrays(X, data.y))
-    with_4 = {pair for pair in listed(whole) if 4 in pair}
-    for name in ("g2", "p_values"):
-        one = dict(zip(listed(whole), whole.tables[name], strict=True))
-        two = dict(zip(listed(holed), holed.tables[name], strict=True))
-        assert all(one[pair] == two[pair] for pair in one.keys() - with_4)
-        assert all(one[pair] != two[pair] for pair in with_4)
-    rows = np.flatnonzero(~np.isnan(X[:, 4]))
-    assert holed.tables["n_tested"] == 45 and len(rows) < 400
 
 
 def test_cells_tell_the_direction():
@@ -184,17 +130,6 @@ def test_numeric_target_without_calibration_is_an_f_test_of_the_product():
         expected = (rest[0] - rest[1]) / upper / (rest[1] / lower)
         assert f == pytest.approx(expected, rel=1e-8)
         assert p == pytest.approx(stats.f.sf(expected, upper, lower), rel=1e-7)
-
-
-def test_numeric_target_holds_its_level():
-    shares = []
-    for seed in range(60):
-        rng, X = table(seed, 50, 8)
-        y = X[:, 0] - X[:, 1] + rng.normal(size=50)
-        shares.append(
-            np.mean(Interactions().select(Dataset.from_arrays(X, y)).tables["p_values"] <= 0.05)
-        )
-    assert abs(np.mean(shares) - 0.05) <= 2 * np.std(shares, ddof=1) / np.sqrt(60)
 
 
 def test_kept_pairs_are_the_best_and_the_tested_are_all():
@@ -294,33 +229,6 @@ def test_robust_test_is_the_larger_p_of_the_sandwich_estimate_and_of_f():
         # Directions of nearly no size are left out, so the two agree closely, not exactly.
         assert tests.statistic[place] == pytest.approx(f, rel=0.1, abs=0.02)
         assert tests.effect[place] == pytest.approx(beta[-1], rel=0.1, abs=0.02)
-
-
-def _confounded(seed, numeric):
-    """A hidden class that depends on a product, and a label that depends on this class alone."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(400, 3))
-    batch = (X[:, 0] * X[:, 1] + rng.normal(size=400) > 0).astype(int)
-    if numeric:
-        y = 1.5 * batch + rng.normal(size=400)
-    else:
-        y = (rng.random(400) < np.array([0.15, 0.85])[batch]).astype(int)
-    return Dataset.from_arrays(np.column_stack([X, batch]), y, ["a", "b", "c", "batch"])
-
-
-@pytest.mark.parametrize("numeric", [True, False])
-def test_adjusting_for_a_covariate_removes_what_it_explains(numeric):
-    apart, adjusted = 0, 0
-    for seed in range(12):
-        data = _confounded(seed, numeric)
-        pair = [0, 1]
-        for table, given in ((data.take_columns([0, 1, 2]), False), (data, True)):
-            table = table.with_roles(adjust="batch") if given else table
-            tables = Interactions().select(table).tables
-            place = tables["pairs"].tolist().index(pair)
-            hit = tables["p_values"][place] <= 0.05
-            apart, adjusted = apart + (hit and not given), adjusted + (hit and given)
-    assert apart >= 8 and adjusted <= 3
 
 
 def test_an_interaction_is_found_beside_a_covariate():

@@ -65,28 +65,6 @@ def test_the_base_sees_one_half_and_the_test_the_other() -> None:
     np.testing.assert_array_equal(found.tables["p_values"], alone.p_values)
 
 
-def test_a_drawn_row_is_in_one_half_with_all_its_copies() -> None:
-    data = noise(1)
-    counts = np.random.default_rng(0).integers(0, 3, data.n_samples)
-    chain = Chain.parse("relieff:top=4 interactions-split:top=2")
-    found = chain.select(data.with_counts(counts), seed=1)
-    assert found.tables["choosing_rows"].size <= data.n_samples
-
-
-def test_p_holds_behind_a_choice_that_looks_at_pairs() -> None:
-    # The first stage chooses the best pairs, without a test: 40 tables of noise.
-    best = "interactions:top=5,calibrate=0"
-    share = {f"{best} interactions": 0.0, f"{best} interactions-split": 0.0}
-    for chain in share:
-        parsed = Chain.parse(f"{chain}:draws=40")
-        for seed in range(40):
-            tables = parsed.select(noise(seed), seed=seed).tables
-            share[chain] += (tables["p_values"] <= 0.05).mean() / 40
-    same, split = share.values()
-    assert same > 0.15
-    assert split < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
-
-
 def test_an_interaction_is_found_and_reported_as_the_answers_own_test() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 8))

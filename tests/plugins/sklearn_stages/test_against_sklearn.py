@@ -24,7 +24,7 @@ from sklearn.feature_selection import (
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso as TheirLasso
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -36,7 +36,7 @@ from fsframe_sklearn.engine.estimators import make_folds
 from fsframe_sklearn.engine.linear_models import solve_logistic
 from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
-from fsframe_sklearn.methods.learners import Importance, unseen_importance
+from fsframe_sklearn.methods.learners import Importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
 
 from .conftest import real_table
@@ -123,29 +123,6 @@ def test_permutation_on_held_out_rows(real):
     assert ours.scores.max() > 0.08
 
 
-def test_permutation_on_rows_that_a_tree_has_not_drawn():
-    data = real_table("wine")
-    forest = RandomForestClassifier(30, random_state=0).fit(data.X, data.y)
-    found, _ = unseen_importance(
-        forest, data.X, data.y, np.arange(data.n_samples), np.random.default_rng(0)
-    )
-    tree, drawn = forest.estimators_[0], forest.estimators_samples_[0]
-    unseen = np.setdiff1d(np.arange(data.n_samples), drawn)
-    assert 40 < unseen.size < 90
-    held = RandomForestClassifier(30, random_state=0).fit(data.X[::2], data.y[::2])
-    theirs = permutation_importance(held, data.X[1::2], data.y[1::2], n_repeats=5, random_state=0)
-    # Single trees lose more than a forest does; which columns matter is the same.
-    assert set(np.argsort(-found)[:4]) & set(np.argsort(-theirs.importances_mean)[:3])
-    assert found[tree.tree_.feature[0]] > 0
-    # A column of noise costs nothing on unseen rows, however much the trees use it.
-    noisy = np.column_stack([data.X, np.random.default_rng(5).normal(size=(data.n_samples, 2))])
-    forest = RandomForestClassifier(40, random_state=0).fit(noisy, data.y)
-    found, spread = unseen_importance(
-        forest, noisy, data.y, np.arange(data.n_samples), np.random.default_rng(0)
-    )
-    assert np.abs(found[-2:]).max() < 0.01 < found[:-2].max() and spread.max() > 0
-
-
 @pytest.mark.parametrize("step", [1, 4])
 def test_recursive_elimination_keeps_what_rfe_keeps_for_every_number(real, step):
     machine = SVR(kernel="linear") if real.task == "regression" else SVC(kernel="linear")
@@ -220,18 +197,6 @@ def test_logistic_paths_satisfy_the_conditions_of_their_optimum(name, method):
             < slack
         )
         assert np.abs(gradient[~inside]).max(initial=0.0) < penalty * share + slack
-
-
-def test_logistic_paths_are_those_of_saga():
-    data = real_table("cancer")
-    X = scaled(data)[:150, :12]
-    found = Lasso(top=1.0, penalties=5, smallest=0.05).select(Dataset.from_arrays(X, data.y[:150]))
-    X = scaled(Dataset.from_arrays(X, data.y[:150]))
-    for penalty, coef in zip(found.tables["penalties"][1:], found.tables["path"][1:], strict=True):
-        theirs = LogisticRegression(
-            C=1 / (len(X) * penalty), l1_ratio=1.0, solver="saga", tol=1e-9, max_iter=100_000
-        ).fit(X, data.y[:150])
-        assert coef[0] == pytest.approx(theirs.coef_[0], abs=1e-6)
 
 
 def test_a_score_by_coefficient_is_that_of_the_chosen_penalty():

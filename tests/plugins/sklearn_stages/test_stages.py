@@ -256,13 +256,6 @@ def test_groups_that_would_be_taken_apart_are_refused(method):
         method.select(people(7, 24, 5, 8, 0.05))
 
 
-@pytest.mark.parametrize(
-    "method", [Rfecv(folds=3), Sequential(folds=3, top=2), Lasso(folds=3, penalties=5)]
-)
-def test_groups_are_honoured_by_folds(method):
-    assert method.select(people(7, 24, 5, 8, 0.05)).scores.size == 8
-
-
 @pytest.mark.parametrize("stage", [Importance, Rfe, Rfecv, partial(Sequential, top=1)])
 def test_warnings_of_fits_are_stored_with_the_result(stage):
     made = stage(of="LogisticRegression", options='{"max_iter": 1}')
@@ -362,14 +355,6 @@ def test_boruta_tells_what_it_saw():
     assert (tables["forests"][rejected] < len(best)).all() or len(best) < 12
 
 
-def test_boruta_on_noise_confirms_nothing_and_says_so():
-    data = table()
-    noise = data.with_labels(np.random.default_rng(8).permutation(data.y))
-    found = Boruta(trees=20, max_runs=10).select(noise)
-    assert not found.selected.size
-    assert any("no column is confirmed" in warning for warning in found.warnings)
-
-
 def test_boruta_shuffles_copies_of_a_drawn_row_as_one():
     """One by one, true columns would know a row that was drawn, shuffled ones would not."""
     generator = np.random.default_rng(5)
@@ -410,12 +395,6 @@ def test_a_lasso_under_npfs_and_stability():
     drawn = {weak.select(data, seed=seed).scores.tobytes() for seed in range(6)}
     assert len(drawn) > 2, "a randomised lasso draws columns anew for every seed"
     assert weak.select(data, seed=3).scores.tobytes() == weak.select(data, seed=3).scores.tobytes()
-
-
-@pytest.mark.parametrize("text", ["rfe:top=2", f"importance:top=2,options={FAST_FOREST}"])
-def test_a_stage_under_npfs(text):
-    found = Chain.parse(f"{text} npfs:n=10,null=published").select(table(n=40, p=5))
-    assert 1 in found.selected
 
 
 def test_what_the_left_stage_found_best_stands_for_its_cluster():

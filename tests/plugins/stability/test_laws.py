@@ -248,31 +248,6 @@ def test_without_similar_features_the_adjusted_metrics_are_the_plain_ones(
         ), adjusted
 
 
-@given(collections(), st.integers(1, 40))
-@settings(deadline=None)
-def test_uncorrected_shares_ignore_features_that_nobody_keeps(
-    matrix: np.ndarray, more: int
-) -> None:
-    padded = np.pad(matrix, ((0, 0), (0, more)))
-    for name in ("jaccard", "dice", "ochiai", "davis", "novovicova", "somol-cw"):
-        assert value(name, padded) == pytest.approx(value(name, matrix), abs=1e-14, nan_ok=True), (
-            name
-        )
-
-
-@given(collections())
-@settings(deadline=None)
-def test_values_stay_within_their_bounds(matrix: np.ndarray) -> None:
-    p = matrix.shape[1]
-    shares = ("jaccard", "dice", "ochiai", "hamming", "davis", "novovicova", "somol-cw",
-              "somol-cwrel", "krizek")  # fmt: skip
-    least = dict.fromkeys(shares, 0.0) | dict.fromkeys(("kappa", "phi", "lustgarten"), -1.0)
-    least |= {"wald": 1 - p, "nogueira": -1 / (len(matrix) - 1)}
-    for name, low in least.items():
-        found = value(name, matrix)
-        assert np.isnan(found) or low - 1e-12 <= found <= 1 + 1e-12, name
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_a_metric_of_sets_says_truly_whether_it_is_corrected_for_chance(name: str) -> None:
     for first, second in ((2, 2), (3, 3), (2, 3), (1, 4)):

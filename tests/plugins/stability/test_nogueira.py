@@ -74,35 +74,6 @@ def test_the_variance_is_exactly_zero_wherever_fractions_say_so() -> None:
     assert zeros > 50  # sets of different sizes whose parts cancel but for rounding
 
 
-def test_the_variance_is_that_of_repeated_experiments_with_plus_and_not_with_minus() -> None:
-    random = np.random.default_rng(11)
-    # The two signs differ most where the mean size is far from half the features.
-    chances = np.concatenate([np.full(3, 0.8), np.full(17, 0.05)])
-    phis, plus, minus = [], [], []
-    for _ in range(1500):
-        matrix = random.random((100, 20)) < chances
-        phi, variance = phi_and_variance(Overlap.of(matrix))
-        phis.append(phi)
-        plus.append(variance)
-    for _ in range(100):
-        minus.append(by_definition(random.random((100, 20)) < chances, sign=-1.0)[1])
-    observed = np.var(phis)
-    assert np.mean(plus) == pytest.approx(observed, rel=0.15)
-    assert np.mean(minus) > 1.5 * observed
-
-
-def test_the_interval_covers_the_true_stability_about_as_often_as_it_says() -> None:
-    random = np.random.default_rng(12)
-    chances = np.concatenate([np.full(5, 0.9), np.full(5, 0.5), np.full(10, 0.1)])
-    share = chances.mean()
-    truth = 1 - np.mean(chances * (1 - chances)) / (share * (1 - share))
-    covered = 0
-    for _ in range(1000):
-        low, high = nogueira()(random.random((100, 20)) < chances).interval
-        covered += low <= truth <= high
-    assert 920 <= covered <= 970
-
-
 def test_the_interval_follows_the_level_and_is_cut_only_on_request() -> None:
     random = np.random.default_rng(0)
     matrix = random.random((4, 6)) < 0.5

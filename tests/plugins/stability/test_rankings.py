@@ -72,16 +72,6 @@ def test_ranks_and_the_scores_they_come_from_give_the_same(name: str) -> None:
     assert from_ranks == metrics[name]()(np.exp(3 * matrix)).value  # any increasing function
 
 
-@pytest.mark.parametrize("name", ["weighted-tau", "canberra"])
-def test_an_exchange_at_the_top_costs_more_than_one_at_the_bottom(name: str) -> None:
-    base = np.arange(20.0, 0.0, -1.0)
-    top, bottom = base.copy(), base.copy()
-    top[[0, 1]], bottom[[-2, -1]] = top[[1, 0]], bottom[[-1, -2]]
-    at_top = metrics[name]()(np.stack([base, top])).value
-    at_bottom = metrics[name]()(np.stack([base, bottom])).value
-    assert (at_top < at_bottom) == metrics[name].larger_is_stabler
-
-
 @pytest.mark.parametrize("p", [2, 3, 5, 6])
 def test_canberras_expectation_is_the_mean_over_all_permutations(p: int) -> None:
     first = np.arange(1, p + 1)
@@ -99,15 +89,6 @@ def test_canberras_expectation_is_the_double_sum_for_many_features() -> None:
     places = np.minimum(np.arange(1, p + 1), depth + 1).astype(float)
     table = np.abs(places[:, None] - places) / (places[:, None] + places)
     assert expected_canberra(p, depth) == pytest.approx(table.sum() / p, rel=1e-12)
-
-
-def test_canberra_is_zero_for_identical_rankings_and_one_on_average_at_any_depth() -> None:
-    random = np.random.default_rng(0)
-    matrix = random.random((60, 25))
-    for depth in (1, 5, 25, None):
-        metric = metrics["canberra"](depth=depth)
-        assert metric(np.tile(matrix[0], (3, 1))).value == 0.0
-        assert metric(matrix).value == pytest.approx(1.0, abs=0.05)
 
 
 def test_canberra_takes_mean_ranks_for_ties() -> None:

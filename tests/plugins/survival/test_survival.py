@@ -90,15 +90,6 @@ def test_concordance_counted_pair_by_pair() -> None:
     assert np.isnan(CIndex.of(np.array([-1.0, -2.0]), np.array([0.0, 1.0])))
 
 
-def test_the_score_test_worked_by_hand() -> None:
-    # x = 1, 0, 1, 0 with times 1, 2, 3, 4, the last censored. At time 1 the mean at risk is 1/2,
-    # then 1/3, then 1/2: U = 1/2 - 1/3 + 1/2; V = 1/4 + 2/9 + 1/4, as the log-rank test has it.
-    data = Dataset.from_arrays([[1.0], [0], [1], [0]], [1, 2, 3, 4], event=[1, 1, 1, 0])
-    U, V = score_tests(data.X, Times.of(*times_and_events(data.y), np.ones(4)))
-    assert (U[0], V[0]) == (pytest.approx(2 / 3), pytest.approx(13 / 18))
-    assert CoxScore().select(data).scores[0] == pytest.approx((2 / 3) ** 2 / (13 / 18))
-
-
 def test_more_columns_than_rows_are_rotated_to_the_same_answer() -> None:
     generator = np.random.Generator(np.random.PCG64(3))
     X = generator.standard_normal((20, 50))
