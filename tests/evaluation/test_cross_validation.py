@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
@@ -268,20 +267,6 @@ def test_inner_folds_do_not_separate_groups_either(test_methods):
     for _, values, _ in test_methods.Witness.seen:
         counts = np.bincount([int(owner[value]) for value in values], minlength=12)
         assert set(counts.tolist()) <= {0, 6}
-
-
-def test_rows_of_a_known_patient_flatter_and_groups_do_not():
-    accuracies = []
-    for together in (False, True):
-        values = []
-        for seed in range(5):
-            data = patients(seed)
-            if not together:
-                data = attrs.evolve(data, groups=None, group_name="")
-            found = evaluated("knn", data, folds=4, repeats=1)
-            values.append(summarise(found).measures["accuracy"].mean)
-        accuracies.append(np.mean(values))
-    assert accuracies[0] > 0.9 and accuracies[1] < 0.7
 
 
 # Refusals, all before any work

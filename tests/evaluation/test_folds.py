@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.splits import (
-    deal,
     grouped_folds,
     leave_one_out,
     repeated_folds,
@@ -55,17 +54,6 @@ def test_every_row_is_tested_once_per_repetition_and_classes_are_dealt_evenly(
         assert max(held) - min(held) <= 1
 
 
-def test_fold_sizes_are_those_of_scikit_learn():
-    from sklearn.model_selection import StratifiedKFold
-
-    theirs = StratifiedKFold(5, shuffle=True, random_state=0).split(LABELS[:, None], LABELS)
-    ours = repeated_folds(LABELS, 5, 1, Run())
-    for code in range(3):
-        expected = sorted(int((LABELS[test] == code).sum()) for _, test in theirs)
-        assert sorted(int((LABELS[s.test] == code).sum()) for s in ours) == expected or code
-        theirs = StratifiedKFold(5, shuffle=True, random_state=0).split(LABELS[:, None], LABELS)
-
-
 def test_equal_seeds_give_equal_folds_and_repetitions_differ():
     first, again = (repeated_folds(LABELS, 5, 2, Run(entropy=3)) for _ in range(2))
     assert all((a.test == b.test).all() for a, b in zip(first, again, strict=True))
@@ -87,12 +75,6 @@ def test_too_many_folds_name_every_small_class_by_its_label():
     assert "'rare' (3)" in message and "'scarce' (4)" in message and "at most 3" in message
     with pytest.raises(RequestError, match="at least 2"):
         repeated_folds(y, 1, 1, Run())
-
-
-def test_five_by_two_halves_every_class_five_times():
-    splits = repeated_folds(LABELS, 2, 5, Run())
-    assert_partitions(splits, LABELS.size, 5, 2)
-    assert {s.repeat for s in splits} == set(range(5))
 
 
 def test_leave_one_out_is_that_of_scikit_learn():
@@ -148,11 +130,6 @@ def test_groups_that_cannot_be_assigned_are_reported():
     alone = np.array([0, 0, 0, 1, 1, 0])
     with pytest.raises(DataError, match=r"within a single group: 'ill' \(2 rows\)"):
         grouped_folds(alone, np.array([0, 1, 2, 3, 3, 4]), 2, 1, Run(), ("well", "ill"))
-
-
-def test_assignment_continues_where_the_last_class_stopped():
-    place = deal(np.repeat([0, 1], [3, 3]), 2, np.random.default_rng(0))
-    assert np.bincount(place).tolist() == [3, 3]
 
 
 def test_unstratified_folds_partition_the_rows_and_follow_no_class():

@@ -89,19 +89,6 @@ def test_wrong_certainty_costs_as_much_as_in_scikit_learn():
     assert log_loss(y, scores) == pytest.approx(-np.log(2.0**-52) / 2)
 
 
-def test_auc_by_hand():
-    # Pairs (positive, negative): 0.9 and 0.4 against 0.5 and 0.4: 1 + 1 + 0 + ½ of 4.
-    y = np.array([1, 1, 0, 0])
-    high = np.array([0.9, 0.4, 0.5, 0.4])
-    assert Auc.of(y, np.column_stack([1 - high, high])) == 2.5 / 4
-
-
-def test_auc_does_not_change_with_a_monotone_scale():
-    y, scores = drawn(1, 2)
-    odds = np.log(scores)
-    assert Auc.of(y, odds) == pytest.approx(Auc.of(y, scores), rel=1e-12)
-
-
 def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
     assert np.isnan(Auc.of(np.zeros(3, dtype=int), np.ones((3, 2))))
     y = np.array([0, 1])

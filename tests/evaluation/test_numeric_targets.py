@@ -221,13 +221,6 @@ def test_comparisons_and_stability_of_numeric_targets():
     assert stable.values["nogueira"] > 0.9
 
 
-def test_npfs_of_a_numeric_target_ends_with_a_regressor():
-    record = Chain.parse(
-        "correlation npfs:n=20,permuted_n=2,alpha=0.05 sklearn:estimator=Ridge"
-    ).run(small(), 1)
-    assert set(record.selected_names) >= {"f1"}
-
-
 def test_a_regressor_of_ones_own_is_held_to_its_contract():
     import attrs
 
