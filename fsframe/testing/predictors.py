@@ -155,15 +155,15 @@ class PredictorConformance(FitChecks):
             return
         other = tables.recoded(data)
         learned, left = np.arange(40), np.arange(40, data.n_samples)
-        expected = self.answer(self.make().fit(data.take_rows(learned)), data.X[left])
-        answers = self.answer(self.make().fit(other.take_rows(learned)), other.X[left])
+        expected = self._result(data.take_rows(learned), data.X[left])
+        answers = self._result(other.take_rows(learned), other.X[left])
         self._assert_close(answers, expected, "other codes of levels give other predictions")
 
     def test_an_unseen_level_is_handled(self) -> None:
         data = self.nominal_table()
         only_if(not list(self.make().role_problems(data)), "it does not accept nominal columns")
         known = np.flatnonzero(data.X[:, 0] != 3)
-        fitted = self.make().fit(data.take_rows(known))
+        fitted = self._fit(data.take_rows(known))
         other = data.X.copy()
         other[data.X[:, 0] == 3, 0] = 99.0
         answers = self.answer(fitted, data.X)

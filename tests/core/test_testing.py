@@ -146,6 +146,23 @@ def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
     assert outcome_of(check, Constant, ClassifierConformance, **behind).status == "failed"
 
 
+@attrs.frozen(kw_only=True)
+class AfterImmigrateOnNumbers(AfterImmigrate):
+    """The same, without the nominal columns of the table."""
+
+    takes_nominal: ClassVar[bool] = True
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
+        fitted = super()._fit(data, upstream, run)
+        return attrs.evolve(fitted, weights=np.where(data.categorical, 0.0, fitted.weights))
+
+
+@pytest.mark.parametrize("check", ["names_of_levels_do_not_matter", "an_unseen_level_is_handled"])
+def test_levels_are_tried_behind_the_stage_too(check: str) -> None:
+    found = outcome_of(check, AfterImmigrateOnNumbers, ClassifierConformance, after="relieff")
+    assert found.status == "passed", found.detail
+
+
 def test_failures_are_grouped_by_what_was_said() -> None:
     def crash(data: Dataset, run: Run) -> None:
         raise IndexError("list index out of range")
