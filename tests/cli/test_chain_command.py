@@ -252,13 +252,6 @@ def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Ca
     assert call("chain mim on ./-small.csv --no-out").code == 0
 
 
-def test_all_bad_parameters_are_reported_before_any_work_starts(call: Call) -> None:
-    done = call("chain mim --top 0 relieff --k 0 immigrate --sigma x on nowhere")
-    assert done.code == 2
-    for part in ("mim: top must be", "relieff: k must be", "immigrate: sigma must be"):
-        assert part in done.err
-
-
 def test_help_of_a_stage_shows_default_range_symbol_and_source(call: Call) -> None:
     text = " ".join(call("chain immigrate --help").out.split())
     assert "[a number > 0 or cv; default 1.0; σ;" in text

@@ -2,52 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import fsframe as fsframe_apart
 from tests.same_process import fsframe
-
-NEW = '''"""Say hello to a table."""
-
-import click
-
-
-@click.command()
-@click.argument("table")
-def say_hello(table):
-    """Say hello to a table."""
-    click.echo(f"hello {table}")
-'''
-
-
-IN_ITS_OWN_PROCESS = """
-import sys
-from click.testing import CliRunner
-from fsframe.cli.command_group import CommandGroup
-from fsframe.cli.commands import COMMANDS
-sys.path.insert(0, sys.argv[1])
-COMMANDS["say-hello"] = ("greetings:say_hello", "Say hello to a table.")
-group = CommandGroup("fsframe")
-for words in (["--help"], ["say-hello", "iris"]):
-    print(CliRunner().invoke(group, words).output)
-"""
-
-
-def test_a_new_command_is_a_function_and_its_line(tmp_path: Path) -> None:
-    (tmp_path / "greetings.py").write_text(NEW)
-    done = subprocess.run(
-        [sys.executable, "-c", IN_ITS_OWN_PROCESS, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert re.search(r"^  say-hello +Say hello to a table\.$", done.stdout, re.M), done.stderr
-    assert "hello iris\n" in done.stdout
 
 
 @pytest.mark.parametrize(

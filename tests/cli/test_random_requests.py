@@ -173,10 +173,3 @@ def test_a_block_that_does_not_end_is_reported_whatever_it_catches() -> None:
     told = pytest.raises(TooLong, match="of the processor")
     with told, within_seconds(1), contextlib.suppress(BaseException):
         busy()
-
-
-def test_a_block_that_waits_is_reported_after_five_times_as_long() -> None:
-    with pytest.raises(TooLong, match="after 5 s"), within_seconds(1):
-        time.sleep(20)
-    with within_seconds(1):
-        time.sleep(1.5)

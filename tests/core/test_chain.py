@@ -32,23 +32,6 @@ def noisy(n: int = 40, p: int = 8) -> Dataset:
     return Dataset.from_arrays(X, y)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "immigrate",
-        "mim:top=5 immigrate:sigma=0.5 npfs",
-        "mim:top=0.25 immigrate:sigma=cv,line_search=false",
-        "npfs:base=(mim:top=5 immigrate),n=7",
-        "npfs:base=(mim:top=5 npfs:base=relieff,n=3),n=7 relieff:top=1",
-        "margin/immigrate:max_iter=3",
-    ],
-)
-def test_canonical_text_reads_back_as_the_same_chain(text: str) -> None:
-    parsed = Chain.parse(text)
-    assert Chain.parse(str(parsed)) == parsed
-    assert str(Chain.parse(str(parsed))) == str(parsed)
-
-
 def test_defaults_are_left_out_of_the_text_and_order_is_the_declared_one() -> None:
     assert str(Chain.parse("immigrate:top=3,sigma=1.0,max-iter=7")) == (
         "immigrate:max_iter=7,top=3"

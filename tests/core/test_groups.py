@@ -107,15 +107,6 @@ def test_groups_drawn_twice_count_twice_and_outer_counts_are_kept():
 
 @pytest.mark.parametrize(
     "chain",
-    ["mrmr:stop=significant,test=permutation", "boruta"],
-)
-def test_what_cannot_keep_groups_says_so_before_work(chain):
-    with pytest.raises(DataError, match="cannot keep rows of one 'person' together"):
-        fsframe.Chain.parse(f"mim {chain}").run(people())
-
-
-@pytest.mark.parametrize(
-    "chain",
     [
         "mim:top=2 npfs:n=5,permutations=3,alpha=0.2",
         "mim:top=2 cpss:pairs=2",
@@ -130,13 +121,6 @@ def test_a_class_within_one_group_is_refused(chain):
     said = f"^{name}: classes that lie within a single group: '{data.classes[1]}' [^\n]*$"
     with pytest.raises(DataError, match=said):
         fsframe.Chain.parse(chain).run(attrs.evolve(data, y=y))
-
-
-def test_a_stability_study_names_the_class_within_one_group():
-    data = people()
-    y = (data.groups == 3).astype(int)
-    with pytest.raises(DataError, match=f"within a single group: '{data.classes[1]}'"):
-        fsframe.stability("mim:top=2", attrs.evolve(data, y=y), n=3)
 
 
 def test_shards_are_counted_in_groups():

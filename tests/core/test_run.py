@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fsframe.errors import RequestError
 from fsframe.method.run import Progress, Run, make_run
+from fsframe.resampling.resamples import Recurring
 
 keys = st.lists(st.integers(0, 50), max_size=4).map(tuple)
 
@@ -58,3 +59,25 @@ def test_progress_says_where_it_is_and_quiet_work_says_nothing() -> None:
     run.progress(1, 4, "npfs")
     run.quiet().progress(2, 4, "npfs")
     assert heard == [Progress(label="npfs", done=1, total=4, key=(2,))]
+
+
+# Warnings of many resamples are told once each
+
+
+def test_a_warning_counts_once_a_resample_however_often_it_comes_there() -> None:
+    notes = Recurring()
+    notes.add(["a", "a", "b"])
+    notes.add(["a"])
+    assert list(notes.lines(2, "folds")) == ["in 2 of 2 folds: a", "in 1 of 2 folds: b"]
+
+
+def test_warnings_that_differ_in_numbers_only_are_one_and_equal_ones_are_not_called_first() -> None:
+    notes = Recurring()
+    for text in ("step 1.5e-07 of 50", "step 3 of 50", "step 1.5e-07 of 50"):
+        notes.add([text])
+    notes.add(["stop at 7"])
+    notes.add(["stop at 7"])
+    assert list(notes.lines(9, "resamples")) == [
+        "in 3 of 9 resamples, the first: step 1.5e-07 of 50",
+        "in 2 of 9 resamples: stop at 7",
+    ]

@@ -64,9 +64,7 @@ def special(tree: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # Also as text for getattr and hasattr, and paths that only Unix has.
             text = node.value
-            if text in (OS_NAMES | SIGNAL_NAMES) - _WORDS or text.startswith(
-                ("/proc", "/dev/fd", "/dev/std", "/sys/")
-            ):
+            if text in (OS_NAMES | SIGNAL_NAMES) - _WORDS or text.startswith(_PATHS):
                 names = [text]
         for name in names:
             yield getattr(node, "lineno", 0), name
