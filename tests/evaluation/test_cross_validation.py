@@ -12,7 +12,6 @@ from fsframe.errors import DataError, RequestError
 from fsframe.evaluation import folds
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
-from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import classifiers
@@ -106,15 +105,12 @@ def test_all_chains_are_evaluated_on_identical_folds():
     assert (a.tables["fold"] == b.tables["fold"]).all()
 
 
-def test_number_of_threads_and_processes_changes_no_bit():
+def test_number_of_threads_changes_no_bit():
     data = table(40)
     base = "immigrate:sigma={2,1} margin"
     protocol = {"folds": 4, "repeats": 2, "curve": "auto"}
     one = evaluated(base, data, run=Run(entropy=3, threads=1), **protocol)
     assert_same_tables(one, evaluated(base, data, run=Run(entropy=3, threads=2), **protocol))
-    with open_engine("processes", 2, None) as engine:
-        there = evaluated(base, data, run=Run(entropy=3, executor=engine), **protocol)
-    assert_same_tables(one, there)
 
 
 def test_a_set_of_values_is_tuned_to_the_one_that_works():

@@ -9,52 +9,29 @@ import pytest
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.grid import ChainGrid, combined, spelled_out
 
-
-def texts(text):
-    return [str(chain) for chain in ChainGrid.parse(text).chains]
-
-
-def test_a_set_stands_for_one_chain_per_value_in_its_order():
-    assert texts("immigrate:sigma={4,2,0.5} margin") == [
-        "immigrate:sigma=4.0 margin",
-        "immigrate:sigma=2.0 margin",
-        "immigrate:sigma=0.5 margin",
-    ]
+TREE = "sklearn:estimator=sklearn.tree.DecisionTreeClassifier,"
+DEPTHS = ['{"max_depth": 1}', '{"max_depth": 3}']
 
 
-def test_sets_multiply_and_the_last_varies_fastest():
-    assert texts("mim:top={1,2} knn:k={3,5}") == [
-        "mim:top=1 knn:k=3",
-        "mim:top=1 knn:k=5",
-        "mim:top=2 knn:k=3",
-        "mim:top=2 knn:k=5",
-    ]
-
-
-def test_words_and_numbers_may_share_a_set():
-    assert texts("immigrate:sigma={cv,2}") == ["immigrate:sigma=cv", "immigrate:sigma=2.0"]
-
-
-def test_sets_inside_a_base_are_sets_too():
-    assert texts("npfs:base=(mim:top={3,5} jmi),n=5") == [
-        "npfs:n=5,base=(mim:top=3 jmi)",
-        "npfs:n=5,base=(mim:top=5 jmi)",
-    ]
-
-
-def test_a_value_given_twice_is_one_value():
-    assert len(ChainGrid.parse("mim:top={1,1,2}")) == 2
-
-
-def test_a_json_object_is_a_value_not_a_set():
-    base = "sklearn:estimator=sklearn.tree.DecisionTreeClassifier,"
-    assert len(ChainGrid.parse(base + "options='{\"max_depth\": 3}'")) == 1
-    assert len(ChainGrid.parse(base + "options={}")) == 1
-    tuned = base + "options={'{\"max_depth\": 1}','{\"max_depth\": 3}'}"
-    assert [c.classifier.options for c in ChainGrid.parse(tuned).chains] == [
-        '{"max_depth": 1}',
-        '{"max_depth": 3}',
-    ]
+@pytest.mark.parametrize(
+    ("text", "chains"),
+    [
+        (
+            "immigrate:sigma={cv,4,0.5} margin",
+            [f"immigrate:sigma={s} margin" for s in ("cv", 4.0, 0.5)],
+        ),
+        # The last set varies fastest.
+        ("mim:top={1,2} knn:k={3,5}", [f"mim:top={t} knn:k={k}" for t in (1, 2) for k in (3, 5)]),
+        ("npfs:base=(mim:top={3,5} jmi),n=5", [f"npfs:n=5,base=(mim:top={t} jmi)" for t in (3, 5)]),
+        ("mim:top={1,1,2}", ["mim:top=1", "mim:top=2"]),
+        # An object of JSON is a value, not a set.
+        (f"{TREE}options='{DEPTHS[1]}'", [f"{TREE}options={DEPTHS[1]}"]),
+        (TREE + "options={}", [TREE.rstrip(",")]),
+        (f"{TREE}options={{'{DEPTHS[0]}','{DEPTHS[1]}'}}", [f"{TREE}options={d}" for d in DEPTHS]),
+    ],
+)
+def test_sets_stand_for_one_chain_for_each_value_in_their_order(text, chains):
+    assert [str(chain) for chain in ChainGrid.parse(text).chains] == chains
 
 
 def test_grids_read_back_from_their_canonical_text():
@@ -90,11 +67,8 @@ def test_sets_are_spelled_out_as_bash_does(text):
         ["bash", "-c", f"echo {text}"], capture_output=True, text=True, check=True
     ).stdout.split()
     assert spelled_out(text) == theirs
-
-
-def test_a_json_object_is_one_value():
-    text = 'sklearn:estimator=sklearn.svm.SVC,options={"C": 1, "kernel": "linear"}'
-    assert spelled_out(text) == [text]
+    json = 'sklearn:estimator=sklearn.svm.SVC,options={"C": 1, "kernel": "linear"}'
+    assert spelled_out(json) == [json]
 
 
 def test_a_grid_is_the_same_whether_the_shell_has_spelled_it_out_or_not():

@@ -49,24 +49,6 @@ def test_sizes_are_measured_along_the_rankings():
     assert studied(table(), metric=("kuncheva",), sizes=3).tables["sizes-kuncheva"].size == 3
 
 
-def test_a_chain_that_cannot_waver_is_stable():
-    found = studied(table(signal=9.0), base="anova-f:top=5", metric=("nogueira",))
-    assert found.tables["stability-nogueira"][0] == 1.0
-    assert sorted(found.selected.tolist()) == [0, 1, 2, 3, 4]
-
-
-def test_noise_is_not_stable():
-    values = []
-    for seed in range(6):
-        data = Dataset.from_arrays(
-            np.random.default_rng(seed).standard_normal((60, 200)), np.arange(60) % 2
-        )
-        # Resamples of one table share rows and so agree somewhat; small ones share few.
-        found = studied(data, base="anova-f:top=10", fraction=0.2, metric=("nogueira",), n=5)
-        values.append(found.tables["stability-nogueira"][0])
-    assert abs(np.mean(values)) < 0.15
-
-
 @pytest.mark.parametrize("resample", ["subsample", "bootstrap", "folds"])
 def test_rows_are_drawn_as_asked(resample, test_methods):
     data = table(40)
