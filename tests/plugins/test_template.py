@@ -78,7 +78,7 @@ def test_its_own_tests_pass_against_the_installed_wheel(installed: Path, written
     assert int(line.split()[1]) >= 35
 
 
-def test_it_has_command_line_help_storage_and_checks_without_another_line(
+def test_it_has_command_line_help_and_storage_without_another_line(
     installed: Path, tmp_path: Path
 ) -> None:
     data = ROOT / "examples" / "parkinsons.csv"
@@ -95,9 +95,6 @@ def test_it_has_command_line_help_storage_and_checks_without_another_line(
     assert done.code == 0, done.err
     assert done.json["chain"] == "gap:s0=0.1,top=3 npfs:n=20,null=published"
     assert fsframe("show", str(run), "--json").json["stages"][0]["params"]["s0"] == 0.1
-    checked = fsframe("check", "gap", "--json", fakes=[installed])
-    assert checked.code == 0
-    assert checked.json["checks"] >= 35 and "failed" not in checked.json["sums"]
 
 
 @pytest.mark.parametrize("name", ["on", "My-Selector", "a b", "9x", "a--b", "-a"])
