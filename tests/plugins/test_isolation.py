@@ -207,16 +207,6 @@ def test_entries_of_unusable_classes_do_not_disturb_lists() -> None:
     assert "fake-no-module" in done.out
 
 
-def test_contested_name_lists_both_providers() -> None:
-    done = fsframe("chain", "fake-contested", "--dry-run", fakes=["fake_alpha", "fake_beta"])
-    assert done.code == 3
-    assert done.err.strip() == (
-        "fsframe: the selector 'fake-contested' is offered by fake-alpha 1.0 and fake-beta 2.0; "
-        "use one of: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER sets a "
-        "default)"
-    )
-
-
 def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:
     table = four_rows(tmp_path)
     for provider, kept in (("fake-alpha", "a"), ("fake-beta", "b")):
@@ -237,17 +227,6 @@ def test_order_of_installation_decides_nothing() -> None:
         assert one == other
     listed = fsframe("methods", fakes=pairs[0]).out
     assert "fake-alpha/fake-contested" in listed and "fake-beta/fake-contested" in listed
-
-
-def test_a_contest_ends_where_one_of_the_two_is_blocked() -> None:
-    done = fsframe(
-        "chain",
-        "fake-contested",
-        "--dry-run",
-        fakes=["fake_alpha", "fake_beta"],
-        env={"FSFRAME_BLOCK": "beta"},
-    )
-    assert (done.code, done.out) == (0, "fake-contested\n")
 
 
 def test_two_distributions_may_use_one_entry_point_name() -> None:
