@@ -237,8 +237,9 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
 
 def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     """Equal columns and rows, and what was noticed in reading."""
-    row_names = 0 if found.row_names else -1
-    equal = [(names[a], names[b]) for a, b in found.repeated_columns if b != row_names]
+    # Names of rows may be given twice; they are no features.
+    pairs = [pair for pair in found.repeated_columns if pair[1] or not found.row_names]
+    equal = [(names[a], names[b]) for a, b in pairs]
     if equal:
         shown = some_of([f"{a} = {b}" for a, b in equal])
         yield Finding((), f"columns that are equal: {shown}")

@@ -27,9 +27,9 @@ _FEW, _WORDS = 10, 4
 # Bytes of columns that are kept for questions about their levels; a level counts as so many.
 _ROOM, _LEVEL = 1 << 26, 64
 # Common codes for missing values: nines, minima of integer types, powers of ten.
-_USUAL_CODES = np.array(
-    [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
-    + [-9, -32768, -2147483648]
+_USUAL_CODES = frozenset(
+    [sign * value for value in (99.0, 999.0, 9999.0, 99999.0, 999999.0, 1e30) for sign in (1, -1)]
+    + [-9.0, -32768.0, -2147483648.0]
 )
 
 
@@ -167,40 +167,49 @@ def counting_columns(X: NDArray[Any]) -> list[int]:
     return [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)]
 
 
-def may_be_code(values: Any) -> Any:
-    """Whether extreme values are usual codes for a missing one, or negative whole numbers.
+def maybe_coded_columns(
+    X: NDArray[Any], lowest: NDArray[np.float64], highest: NDArray[np.float64]
+) -> list[int]:
+    """The columns of X (n, p) for which `likely_codes` is worth asking, by their (p,) extremes: an
+    extreme is a usual code, or the lowest is a whole number and the only negative one.
 
-    >>> may_be_code(np.array([-999.0, -200.0, -0.5, 7.0, np.nan])).tolist()
-    [True, True, False, False, False]
+    >>> X = np.array([[-999.0, -200, -20], [3, 4, -7], [5, -200, 6]])
+    >>> maybe_coded_columns(X, X.min(axis=0), X.max(axis=0))
+    [0, 1]
     """
-    return np.isin(values, _USUAL_CODES) | ((values <= -9) & (values == np.floor(values)))
+    usual = [*_USUAL_CODES]
+    maybe = np.isin(lowest, usual) | np.isin(highest, usual)
+    negative = np.flatnonzero((lowest <= -9) & (lowest == np.floor(lowest)) & ~maybe)
+    few = X[:, negative]
+    maybe[negative] = (few < 0).sum(axis=0) == (few == lowest[negative]).sum(axis=0)
+    return np.flatnonzero(maybe).tolist()
 
 
 def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The lowest and the highest value with how often they occur, if they look like codes for a
-    missing one.
+    """The lowest and the highest of (n,) values with how often they occur, if they look like codes
+    for a missing one.
 
     A code is an outlier: it is further from the other values than these are from each other, or it
     is the only negative one. The others must be at least three different ones, and ten beside a
     negative number that is no usual code.
     """
     codes = []
-    for code in (np.nanmin(values), np.nanmax(values)):
+    for code in (float(np.nanmin(values)), float(np.nanmax(values))):
+        usual = code in _USUAL_CODES
+        if not usual and not (code <= -9 and code.is_integer()):
+            continue
         times = int(np.count_nonzero(values == code))
-        if times < 2 or not may_be_code(code):
-            continue
         rest = values[(values != code) & ~np.isnan(values)]
-        if not len(rest):
+        if times < 2 or not len(rest):
             continue
-        low, high = float(rest.min()), float(rest.max())
+        low, high, different = float(rest.min()), float(rest.max()), len(np.unique(rest))
         gap = low - code if code < low else code - high
-        different = len(np.unique(rest))
-        if code in _USUAL_CODES:
+        if usual:
             apart = different >= 3 and (gap > high - low or (code <= -9 and low >= 0))
         else:
             apart = different >= _FEW and times > 2 and low >= 0 and 10 * gap > high - low
         if apart:
-            codes.append((float(code), times))
+            codes.append((code, times))
     return codes
 
 

@@ -30,7 +30,6 @@ from fsframe.table.column_names import (
     tells_what_happened,
 )
 from fsframe.table.label_guess import (
-    FEWEST_NAMES,
     Covariate,
     adjusted_for,
     covariates_of,
@@ -60,6 +59,8 @@ def column_keys(contents: Contents) -> tuple[str | int, ...]:
     )
 
 
+# Fewer different values are classes or levels, unless the column is called after people.
+_FEWEST_NAMES = 8
 _NO_CLASS = (-9, -99, -999, -9999)
 _LAST_WORD = re.compile(r"[^_.:=\s-]+$")
 
@@ -93,11 +94,11 @@ class Guesses:
     Notes
     -----
     An identifier column counts the rows, or differs in every row and is text or has an identifier's
-    name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
-    values, two rows per value on average, and the name of people (patient, subject, …), one label
-    per value, or text that occurs once at each of several times (year, visit, …); or if it is
-    called an ``id`` and has √n values. Fewer numbers that are called so are categories. Free text
-    has nearly as many values as rows.
+    name (``id``, ``nr``, …). A column identifies groups of rows if it has two rows per value on
+    average, and four different values with the name of people (patient, subject, …); or eight, and
+    one label per value, or text that occurs once at each of several times (year, visit, …); or if
+    it is called an ``id`` and has √n values. Fewer numbers that are called so are categories. Free
+    text has nearly as many values as rows.
     """
 
     def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
@@ -208,7 +209,7 @@ class Guesses:
             return False
         if column.different <= n // 2 and names_people(column.name, column.different):
             return True
-        if not FEWEST_NAMES <= column.different <= n // 2:
+        if not _FEWEST_NAMES <= column.different <= n // 2:
             return False
         if names_sources(column.name) and column.different**2 >= n:
             return True

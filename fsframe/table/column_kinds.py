@@ -109,7 +109,7 @@ def spelled_numbers(
         ):
             return None
         if unit:
-            units[_of_one(unit)] += 1
+            units[_singular(unit)] += 1
         if _SEPARATED.search(number):
             grouped = True
             # A price has no three decimals.
@@ -178,7 +178,7 @@ def _limit(text: str) -> re.Match[str] | None:
     return _LIMIT.fullmatch(_AND_MORE.sub(r">\1\2", text) if "+" in text else text)
 
 
-def _of_one(unit: str) -> str:
+def _singular(unit: str) -> str:
     """`year` for `years`, which are one unit."""
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
@@ -203,7 +203,7 @@ def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int],
     few = len(odd) <= _MOST_ODD and numbers >= _NUMBERS * sum(times.values())
     # Numbers of several units are none, whatever stands beside them; and with `10+ years` and
     # `< 1 year`, a few numbers are levels.
-    units = {_of_one(match[3]) for match in numeric.values() if match[3]}
+    units = {_singular(match[3]) for match in numeric.values() if match[3]}
     levels = of_limits and not measured
     if not odd or not few or len(numeric) < 2 or len(units) > 1 or levels:
         return ()

@@ -25,12 +25,12 @@ _STRONG = frozenset({
 FACTORS = frozenset({
     "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
 })  # fmt: skip
-"""Those of labels that are features beside one of these."""
+"""Words of labels that are rather features beside an outcome."""
 
 _STATUS_OF = frozenset({
     "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
 })  # fmt: skip
-"""Words that do so before `status`."""
+"""Words that make a status an outcome."""
 
 TARGETS = frozenset({"price", "saleprice", "sales", "mpg", "medv", "yield"})
 """Words of columns of many numbers that are hardly ever features."""
@@ -39,7 +39,7 @@ _OF_TARGETS = frozenset({
     "sale", "selling", "sold", "final", "median", "house", "crop", "grain", "daily", "weekly",
     "monthly", "total", "item", "outlet", "store",
 })  # fmt: skip
-"""Words beside these: a fuel price or an opening price is rather a feature."""
+"""Words beside those of `TARGETS`: a fuel price is rather a feature."""
 
 QUANTITIES = TARGETS | {
     "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
@@ -66,6 +66,7 @@ _TIMES = frozenset({
     "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
     "rfstime", "survtime",
 })  # fmt: skip
+# The ends of a stretch of time beside an event.
 STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
 STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
 _UNITS = frozenset({"days", "weeks", "months", "years"})
@@ -119,7 +120,9 @@ _WHEN = frozenset({
     "session", "season", "time", "timepoint", "point",
 })  # fmt: skip
 _OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
-NUMBERED = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
+CONSECUTIVE = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
+"""Words of columns whose consecutive whole numbers name the rows."""
+
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEWEST_PEOPLE = 4
 
@@ -146,9 +149,9 @@ def is_target(name: str) -> bool:
     (True, True, False)
     """
     words = set(name_words(name))
-    return bool(words & TARGETS) and all(
-        word in TARGETS | _OF_TARGETS or len(word) <= 3 for word in words
-    )
+    # Short words are units: yield_t_ha, price_eur.
+    others = {word for word in words - TARGETS - _OF_TARGETS if len(word) > 3}
+    return bool(words & TARGETS) and not others
 
 
 def is_usual_label(name: str) -> bool:

@@ -23,7 +23,7 @@ from fsframe.table.arrays import (
     infer_task,
     too_large,
 )
-from fsframe.table.column_facts import counting_columns, likely_codes, may_be_code
+from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
 from fsframe.table.column_kinds import label_numbers
 from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
@@ -221,7 +221,7 @@ class FeatureReview:
         highest = most.reduce(X, axis=0).astype(np.float64)
         self._coded += [
             f"{names[c]} ({code:g}, {times} times)"
-            for c in np.flatnonzero(may_be_code(lowest) | may_be_code(highest)).tolist()
+            for c in maybe_coded_columns(X, lowest, highest)
             for code, times in likely_codes(X[:, c].astype(np.float64))
         ]
         self._counting += [names[c] for c in counting_columns(X)]

@@ -41,6 +41,7 @@ from fsframe.table.frames import (
     of_labelled,
     take_annotated,
     take_frame,
+    with_amounts,
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
@@ -369,6 +370,8 @@ class Dataset(FrozenTable):
         if is_annotated(frame) and missing_label is not None:
             raise RequestError("missing_label is for data frames: select the rows of the AnnData")
         parts = labelled_rows(parts, missing_label)
+        if task != "classification" and parts.y is not None:
+            parts = with_amounts(parts)
         data = cls.from_arrays(
             **attrs.asdict(parts, recurse=False),
             name=name,

@@ -187,6 +187,17 @@ def unquote(field: str) -> str:
     return text
 
 
+def quoted(text: str, delimiter: str) -> str:
+    r"""A text as a field, quoted only if necessary.
+
+    >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
+    ('"a,b"', 'a b', '"6"" pipe"')
+    """
+    if text == text.strip() and not any(sign in text for sign in (delimiter, '"', "\n")):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
 def delimiter_name(delimiter: str) -> str:
     """A word for a delimiter, for messages."""
     return _NAMES.get(delimiter, repr(delimiter))

@@ -24,7 +24,7 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.table.text_file import is_number
-from fsframe.text import did_you_mean, some_of
+from fsframe.text import counted, did_you_mean, some_of
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -177,6 +177,16 @@ class FrameParts:
     weight_name: str = "weight"
 
 
+def with_amounts(parts: FrameParts) -> FrameParts:
+    """A label of text that spells numbers, such as amounts of money, as numbers, with a note."""
+    assert parts.y is not None
+    amounts = label_numbers(parts.y.tolist()) if parts.y.dtype == object else None
+    if amounts is None:
+        return parts
+    note = number_note(parts.label_name, amounts[1])
+    return attrs.evolve(parts, y=as_whole(amounts[0]), warnings=(*parts.warnings, note))
+
+
 def labelled_rows(parts: FrameParts, missing_label: str | None) -> FrameParts:
     """Only the rows that have a label, if those without one are to be left out.
 
@@ -314,9 +324,8 @@ def take_frame(
     aside = {*asked.get("drop", ()), grouping, weighing}
     left = [place for place in range(len(names)) if place not in aside]
     if len(left) < 1 + ("label" in asked):
-        raise DataError(
-            f"the frame has {len(left)} usable columns; a table needs at least one feature"
-        )
+        usable = counted(len(left), "usable column")
+        raise DataError(f"the frame has {usable}; a table needs at least one feature")
     place = only(asked, "label")
     features = [column for column in left if column != place]
     mask = np.zeros(len(features), dtype=bool)
@@ -360,9 +369,6 @@ def take_frame(
     if place is not None:
         label_name = names[place]
         y = label_values_of(columns[place][1], label_name)
-        if y.dtype == object and (amounts := label_numbers(y.tolist())):
-            y = as_whole(amounts[0])
-            notes.append(number_note(label_name, amounts[1]))
     return FrameParts(
         X=X,
         feature_names=tuple(names[column] for column in features),

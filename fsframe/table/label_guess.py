@@ -15,10 +15,10 @@ from fsframe.errors import DataError
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_names import (
     ABOUT_FEATURES,
+    CONSECUTIVE,
     EVENTS,
     FACTORS,
     LABEL_WORDS,
-    NUMBERED,
     OF_FEATURES,
     PERSONAL,
     QUANTITIES,
@@ -40,8 +40,6 @@ from fsframe.table.text_file import is_number
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _MEASURED_TEXT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[/:]\s*[0-9]+(?:[.:][0-9]+)?")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
-FEWEST_NAMES = 8
-"""Fewer different values name nobody: they are classes or levels."""
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +122,7 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     if numbered and column.kind == "whole number" and column.low >= 0:
         # So many numbers drawn from their range would hardly all differ.
         named = named or n_rows**2 > 30 * (column.high - column.low + 1)
-    if set(name_words(column.name)) & NUMBERED:
+    if set(name_words(column.name)) & CONSECUTIVE:
         named = named or column.high - column.low == n_rows - 1
     if column.kind == "text" and not named:
         # Numbers but for a few cells, blood pressures and times of day differ from row to row too.

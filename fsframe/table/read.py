@@ -47,7 +47,8 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_default_label, untidy
-from fsframe.table.frames import frame_names, is_annotated, is_frame, is_labelled
+from fsframe.table.frames import is_annotated, is_frame, is_labelled
+from fsframe.table.further_files import label_of
 from fsframe.table.label_guess import looks_measured
 from fsframe.table.reader import (
     ArrayTable,
@@ -299,16 +300,12 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if labels is not None:
-        if isinstance(table, ArrayTable):
-            of_labels = table.label_name
-        else:
-            names_in = table.names if isinstance(table, Sheet) else frame_names(table)
-            of_labels = (names_in or ("class",))[-1]
-        if label not in (None, of_labels):
+        own = label_of(table)
+        if label not in (None, own):
             raise RequestError(
-                f"the label is {of_labels!r} of {form.labels}: it cannot be {label!r} as well"
+                f"the label is {own!r} of {form.labels}: it cannot be {label!r} as well"
             )
-        asked["label"] = label = of_labels
+        asked["label"] = label = own
     if isinstance(table, Sheet):
         worded = (*texts, *([] if event is None else [event]))
         return finished(from_sheet(table, asked, task, worded=worded, given=reading))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import RequestError
-from fsframe.table.dialect import unquote
-from fsframe.table.source import Table, quoted
+from fsframe.table.dialect import quoted, unquote
+from fsframe.table.source import Table
 from fsframe.table.text_file import defused, is_formula
 
 _SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}

@@ -92,18 +92,17 @@ class Role:
 
 
 _FURTHER_FILES = ("feature_groups", "samples", "labels")
+# In these a path may also be one inside the table's file.
+_MAYBE_FILES = ("names", "names_path")
 
 
 def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Arguments of `fsframe.read`, or options of commands, with the paths of further files from
-    `folder` on."""
-    names = [key for key in ("names", "names_path") if (folder / str(reading.get(key))).is_file()]
-    paths = {
-        key: os.path.abspath(folder / path)
-        for key in (*_FURTHER_FILES, *names)
-        if isinstance(path := reading.get(key), str) and path
-    }
-    return {**reading, **paths}
+    """`reading`, arguments of `fsframe.read` or options of commands, with the absolute paths of the
+    further files that it names from `folder` on."""
+    given = {key: path for key, path in reading.items() if isinstance(path, str) and path}
+    files = [key for key in _FURTHER_FILES if key in given]
+    files += [key for key in _MAYBE_FILES if key in given and (folder / given[key]).is_file()]
+    return {**reading, **{key: os.path.abspath(folder / given[key]) for key in files}}
 
 
 ROLES: dict[str, Role] = {}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +19,9 @@ from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
 from fsframe.table.columns import check_finite, column_word
-from fsframe.table.dialect import delimiter_name, unquote
+from fsframe.table.dialect import delimiter_name, quoted, unquote
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
+from fsframe.table.further_files import file_beside, rows_of, with_labels, with_names
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
@@ -35,19 +34,8 @@ from fsframe.table.reader import (
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
-from fsframe.table.text_file import is_number, load_text
+from fsframe.table.text_file import is_number
 from fsframe.text import counted, did_you_mean, some_of
-
-
-def quoted(text: str, delimiter: str) -> str:
-    r"""A text as a field, quoted only if necessary.
-
-    >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
-    ('"a,b"', 'a b', '"6"" pipe"')
-    """
-    if text == text.strip() and not any(sign in text for sign in (delimiter, '"', "\n")):
-        return text
-    return '"' + text.replace('"', '""') + '"'
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -513,10 +501,10 @@ def load_content(
         alone = attrs.evolve(form, labels=None)
         table = load_content(path, kind, alone, one_column=True, refuse=refuse)
         return _with_labels(table, path, form)
-    if kind not in _FORMS and Path(form.names).is_file():
+    if kind not in _FORMS and form.names != Form().names:
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
-        return _with_names(table, path, form)
+        return with_names(table, path, file_beside(form.names, path), form.encoding)
     said = form.said()
     reader = reader_named(kind)
     spelled: dict[str, Any] = {}
@@ -529,7 +517,7 @@ def load_content(
     if kind == "text" or spelled:
         one_column = one_column and not of_rows
         if refuse and not spelled:
-            check_options(path, "text", [key for key in ("x", "y", "names") if key in said])
+            check_options(path, "text", [key for key in ("x", "y") if key in said])
         sheet = load_sheet(path, form, label=label, one_column=one_column, **spelled)
         if not of_rows:
             return sheet
@@ -550,119 +538,29 @@ def load_content(
     return reader.read(path, **paths)
 
 
-def _further(given: str | None, path: Path) -> Path:
-    """A further file of the table at `path`; the one beside it where both were moved."""
-    further = Path(str(given))
-    beside = path.with_name(further.name)
-    return beside if beside.is_file() and not further.exists() else further
-
-
-def _opened_with(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
+def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
+    """A further table of the one at `path`, whose `form` says codes and encoding."""
     spelling = Form(na=form.na, encoding=form.encoding, **spelled)
-    return open_table(_further(given, path), spelling, one_column=True)
+    return open_table(file_beside(given, path), spelling, one_column=True)
 
 
-_NUMBERED = re.compile(r"([0-9]+)[\s,;]+(.+)")
-
-
-def _with_names(table: Any, path: Path, form: Form) -> Any:
-    """A text or an array without names of columns, with those in the lines of a file.
-
-    Each may stand behind its number. One that occurs again is numbered.
-    """
-    file = _further(form.names, path)
-    lines = [line.strip() for line in load_text(file, form.encoding).decode().splitlines()]
-    lines = [line for line in lines if line]
-    numbered = [*map(_NUMBERED.fullmatch, lines)]
-    if all(numbered):
-        places = [int(found[1]) for found in numbered if found]
-        if places == [*range(places[0], places[0] + len(places))]:
-            lines = [found[2] for found in numbered if found]
-    if not isinstance(table, (Sheet, ArrayTable)) or table.names is not None:
-        raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
-    width = table.n_fields if isinstance(table, Sheet) else table.X.shape[1]
-    if len(lines) != width:
-        raise DataError(f"{file} has {len(lines)} names, and {path} has {width} columns")
-    times = Counter[str]()
-    names = []
-    for name in lines:
-        times[name] += 1
-        names.append(name if times[name] == 1 else f"{name} ({times[name]})")
-    again = [name for name, many in times.items() if many > 1]
-    note = f"names that occur again are numbered: {some_of([*map(repr, again)], 3)}"
-    notes = (*table.notes, *([note] if again else []))
-    if isinstance(table, ArrayTable):
-        return attrs.evolve(table, names=tuple(names), notes=notes)
-    spelled = tuple(quoted(name, table.delimiter) for name in names)
-    return attrs.evolve(table, names=tuple(names), spelled_names=spelled, notes=notes)
-
-
-def _with_labels(table: Any, path: Path, form: Form) -> Any:
-    """A table with the only column of the file of labels as its last, or its label.
-
-    DataError if that file has other columns, but for one that equals the first of the table, or
-    another number of rows.
-    """
-    is_sheet = isinstance(table, Sheet)
+def _with_labels(table: Sheet | ArrayTable | Any, path: Path, form: Form) -> Any:
+    """A table with the label that a file of its own holds; DataError if they do not fit."""
     # One column with decimal commas is no table of two.
-    decimal = "," if is_sheet and table.cells.decimal == "," else None
-    other = _opened_with(form.labels, path, form, decimal=decimal)
-    if isinstance(table, ArrayTable):
-        n_rows, names = table.X.shape[0], list(table.others)
-    elif is_sheet:
-        n_rows, names = table.n_rows, list(TextInFile.of(table).names)
-    else:
-        n_rows, names = len(table), list(frame_names(table))
-    if other.n_rows == n_rows - 1:
-        # Of a few rows the first label may occur once.
-        other = _opened_with(form.labels, path, form, decimal=decimal, header=False)
-    if other.n_rows != n_rows:
-        raise DataError(
-            f"{other.path} has {other.n_rows} rows, and {path} has {n_rows}: a file of labels has "
-            "that of each row, in their order"
-        )
+    decimal = "," if isinstance(table, Sheet) and table.cells.decimal == "," else None
+    other = _opened(form.labels, path, form, decimal=decimal)
+    if other.n_rows == rows_of(table) - 1:
+        # The first label is taken as a name if it occurs once.
+        other = _opened(form.labels, path, form, decimal=decimal, header=False)
     cells = [[unquote(cell) for cell in row] for row in other.rows(range(len(other.names)))]
-    if len(other.names) == 2 and is_sheet and [row[0] for row in cells] == table.column(0):
-        cells = [row[1:] for row in cells]
-    elif len(other.names) > 1:
-        raise DataError(
-            f"{other.path} has {len(other.names)} columns: a file of labels has one. A table about "
-            "the rows that names them in its first column is given with --samples (samples=)"
-        )
-    name = other.names[-1] if other.names[-1] != f"f{len(other.names)}" else "class"
-    if name in names:
-        raise DataError(f"{path} has a column {name!r} already, as the label in {other.path}")
-    texts = [row[-1] for row in cells]
-    if isinstance(table, ArrayTable):
-        values = other.column(len(other.names) - 1)
-        labels = np.array([text or "" for text in values]) if isinstance(values, list) else values
-        return attrs.evolve(table, y=labels, label_name=name)
-    if not is_sheet:
-        values = other.column(len(other.names) - 1)
-        if hasattr(table, "append_column"):
-            return table.append_column(name, [values])
-        if hasattr(table, "with_columns"):
-            import polars
-
-            return table.with_columns(polars.Series(name, values))
-        return table.assign(**{name: values})
-    sign = table.delimiter
-    head = [*(table.spelled_names or names), quoted(name, sign)]
-    rows = zip(table.rows(range(table.n_fields)), texts, strict=True)
-    lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
-    joined = load_sheet(
-        path,
-        Form(delimiter=sign, decimal=table.cells.decimal, header=True, na=form.na),
-        text="".join(sign.join(line) + "\n" for line in lines).encode(),
-        called=table.form,
-        notes=table.notes,
-    )
-    return attrs.evolve(joined, first_line=table.first_line, labelled=True)
+    last = len(other.names) - 1
+    name = "class" if other.names[-1] == f"f{last + 1}" else other.names[-1]
+    return with_labels(table, path, other.path, name, cells, other.column(last))
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:
     """The table about the samples of that at `path`."""
-    other = _opened_with(form.samples, path, form)
+    other = _opened(form.samples, path, form)
     return AboutSamples(
         path=other.path,
         names=[unquote(cells[0]) for cells in other.rows([0])],

@@ -76,6 +76,12 @@ def test_names_stand_in_a_file_too(folder: Path) -> None:
     for table in ("X_train.txt", "X.npy"):
         data = read(table, labels="y.npy", names="features.txt")
         assert data.feature_names == tuple(NAMES)
+    moved = folder / "elsewhere"
+    moved.mkdir()
+    for name in ("X_train.txt", "y_train.txt", "features.txt"):
+        (folder / name).rename(moved / name)
+    data = read(moved / "X_train.txt", labels="y_train.txt", names="features.txt")
+    assert data.feature_names == tuple(NAMES)
     Path("twice.txt").write_text("a\nb\na\nc\nd\na\n")
     data = read("X.npy", labels="y.npy", names="twice.txt")
     assert data.feature_names == ("a", "b", "a (2)", "c", "d", "a (3)")
@@ -119,6 +125,11 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
         fsframe.select("mim", polars.read_csv("X.csv"), labels="y.csv")
     with pytest.raises(RequestError, match="with a table in memory, not in parts"):
         read(["X.parquet"], labels="y.csv")
+    np.savez("whole.npz", X=X, y=KINDS)
+    with pytest.raises(DataError, match=r"whole.npz has the label 'y' already, so that y.npy"):
+        read("whole.npz", labels="y.npy")
+    with pytest.raises(DataError, match=r"cannot read typo.txt"):
+        read("X_train.txt", labels="y_train.txt", names="typo.txt")
     with pytest.raises(DataError, match=r"X.npy has no label 'y'; give the file that holds it"):
         read("X.npy")
 

@@ -1,0 +1,183 @@
+"""A table with what files beside it hold: the label of each row, the names of its columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.errors import DataError
+from fsframe.table.column_facts import Column
+from fsframe.table.dialect import quoted
+from fsframe.table.frames import frame_names
+from fsframe.table.reader import ArrayTable, Form
+from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.text_file import load_text
+from fsframe.text import some_of
+
+_NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
+
+
+def file_beside(given: str | None, path: Path) -> Path:
+    """The file `given` with the table at `path`; that beside the table where both were moved."""
+    file = Path(str(given))
+    beside = path.with_name(file.name)
+    return beside if beside.is_file() and not file.exists() else file
+
+
+def rows_of(table: Sheet | ArrayTable | Any) -> int:
+    """Number of rows of a text, of arrays or of a data frame."""
+    if isinstance(table, ArrayTable):
+        return int(table.X.shape[0])
+    return table.n_rows if isinstance(table, Sheet) else len(table)
+
+
+def label_of(table: Sheet | ArrayTable | Any) -> str:
+    """The name of the label of what `with_labels` returned."""
+    if isinstance(table, ArrayTable):
+        return table.label_name
+    names = table.names if isinstance(table, Sheet) else frame_names(table)
+    assert names
+    return names[-1]
+
+
+def with_names(
+    table: Sheet | ArrayTable | Any, path: Path, file: Path, encoding: str | None
+) -> Sheet | ArrayTable:
+    """A text or an array without names of columns, with those in the lines of a file.
+
+    Parameters
+    ----------
+    table : Sheet, ArrayTable or data frame
+    path : Path
+        Its file.
+    file : Path
+        One name in each line, maybe behind its number. One that occurs again is numbered.
+    encoding : str, optional
+        That of the lines.
+
+    Raises
+    ------
+    DataError
+        If the table has names, or another number of columns, or the file cannot be read.
+    """
+    lines = load_text(file, encoding).decode().splitlines()
+    names = [line.strip() for line in lines if line.strip()]
+    if not isinstance(table, (Sheet, ArrayTable)) or table.names is not None:
+        raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
+    width = table.n_fields if isinstance(table, Sheet) else table.X.shape[1]
+    if len(names) != width:
+        raise DataError(f"{file} has {len(names)} names, and {path} has {width} columns")
+    numbered = [found for name in names if (found := _NUMBERED_LINE.fullmatch(name))]
+    if len(numbered) == width:
+        first = int(numbered[0][1])
+        if [int(found[1]) for found in numbered] == [*range(first, first + width)]:
+            names = [found[2] for found in numbered]
+    times = Counter[str]()
+    unique = []
+    for name in names:
+        times[name] += 1
+        unique.append(name if times[name] == 1 else f"{name} ({times[name]})")
+    notes = table.notes
+    if again := [repr(name) for name, many in times.items() if many > 1]:
+        notes = (*notes, f"names that occur again are numbered: {some_of(again, 3)}")
+    if isinstance(table, ArrayTable):
+        return attrs.evolve(table, names=tuple(unique), notes=notes)
+    spelled = tuple(quoted(name, table.delimiter) for name in unique)
+    return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
+
+
+def with_labels(
+    table: Sheet | ArrayTable | Any,
+    path: Path,
+    file: Path,
+    name: str,
+    cells: Sequence[Sequence[str]],
+    values: Column,
+) -> Any:
+    """A table with the label of each row as its last column, or as the label of its arrays.
+
+    Parameters
+    ----------
+    table : Sheet, ArrayTable or data frame
+    path, file : Path
+        The files of the table and of the labels.
+    name : str
+        Name of the label.
+    cells : sequence of sequences of str
+        The rows of the file of labels: the label, maybe behind the first column of the table.
+    values : Column
+        The label, read.
+
+    Raises
+    ------
+    DataError
+        If the table has a label or a column of that name, or the files do not fit.
+
+    Notes
+    -----
+    A text is written anew with the label and parsed again: its size in bytes, and as much time.
+    """
+    if len(cells) != rows_of(table):
+        raise DataError(
+            f"{file} has {len(cells)} rows, and {path} has {rows_of(table)}: a file of labels has "
+            "that of each row, in their order"
+        )
+    width = len(cells[0])
+    index = table.column(0) if width == 2 and isinstance(table, Sheet) else []
+    if width > 1 and index != [row[0] for row in cells]:
+        raise DataError(
+            f"{file} has {width} columns: a file of labels has one. A table about the rows "
+            "that names them in its first column is given with --samples (samples=)"
+        )
+    if isinstance(table, ArrayTable) and table.y is not None:
+        raise DataError(
+            f"{path} has the label {table.label_name!r} already, so that {file} is not needed "
+            "(--labels)"
+        )
+    names: Sequence[str]
+    if isinstance(table, ArrayTable):
+        names = (*table.feature_names, *table.others)
+    elif isinstance(table, Sheet):
+        names = table.names or tuple(f"f{k + 1}" for k in range(table.n_fields))
+    else:
+        names = frame_names(table)
+    if name in names:
+        raise DataError(f"{path} has a column {name!r} already, as the label in {file}")
+    if isinstance(table, Sheet):
+        return _joined(table, path, names, name, [row[-1] for row in cells])
+    if not isinstance(table, ArrayTable):
+        return _appended(table, name, values)
+    labels = np.array([text or "" for text in values]) if isinstance(values, list) else values
+    return attrs.evolve(table, y=labels, label_name=name)
+
+
+def _joined(sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]) -> Sheet:
+    sign = sheet.delimiter
+    head = [*(sheet.spelled_names or names), quoted(name, sign)]
+    rows = zip(sheet.rows(range(sheet.n_fields)), texts, strict=True)
+    lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
+    joined = load_sheet(
+        path,
+        Form(delimiter=sign, decimal=sheet.cells.decimal, header=True, na=sheet.missing.codes),
+        text="".join(sign.join(line) + "\n" for line in lines).encode(),
+        called=sheet.form,
+        notes=sheet.notes,
+    )
+    return attrs.evolve(joined, first_line=sheet.first_line, labelled=True)
+
+
+def _appended(frame: Any, name: str, values: Column) -> Any:
+    """A frame of pyarrow, polars or pandas with one more column."""
+    if hasattr(frame, "append_column"):
+        return frame.append_column(name, [values])
+    if hasattr(frame, "with_columns"):
+        import polars
+
+        return frame.with_columns(polars.Series(name, values))
+    return frame.assign(**{name: values})
