@@ -99,7 +99,7 @@ def _known(value: Any) -> Any:
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return str(value).lower()
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 

@@ -28,6 +28,7 @@ from fsframe.testing.conformance import (
 )
 from fsframe.testing.results import (
     SelectorChecks,
+    assert_first,
     assert_sound,
     p_values_of,
     resamples,
@@ -318,10 +319,7 @@ class ReproducibilityChecks(SelectorChecks):
 
     def test_a_column_that_determines_the_target_comes_first(self) -> None:
         only_if("regression" in self.make().tasks, "it does not accept numeric targets")
-        selected = self._result(tables.followed()).selected
-        assert selected.size and selected[0] == 4, (
-            f"the target is column 4 with a little noise, but {selected.tolist()} were kept"
-        )
+        assert_first(self._result(tables.followed()), 4, "is the target with a little noise")
 
     def test_every_parameter_has_an_effect(self) -> None:
         method, data = self.make(), self.table()

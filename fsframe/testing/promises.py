@@ -23,6 +23,7 @@ from fsframe.testing.conformance import assert_refused, not_applicable, only_if,
 from fsframe.testing.results import (
     SMALL_P,
     SelectorChecks,
+    assert_first,
     assert_sound,
     p_values_of,
     resamples,
@@ -170,11 +171,8 @@ class PromiseChecks(SelectorChecks):
         only_if(not _alike(self._result(other), self._result(data)), "it does not use the label")
         for column in (0, 4):
             label = (data.X[:, column] > data.X[:, column].mean()) * 1
-            selected = self._result(data.with_labels(label)).selected
-            assert selected.size and selected[0] == column, (
-                f"column {column} of the same columns separates the classes of another label, but "
-                f"{selected.tolist()} were kept"
-            )
+            why = "of the same columns separates the classes of another label"
+            assert_first(self._result(data.with_labels(label)), column, why)
 
     def test_every_class_counts(self) -> None:
         self._of_classes()
@@ -335,7 +333,7 @@ class TableChecks(SelectorChecks):
         data = tables.classes(45, n_classes=3)
         selection = self._result(data)
         assert_sound(selection, data)
-        assert selection.selected.size and selection.selected[0] == 1
+        assert_first(selection, 1, "separates three classes")
 
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         self._of_classes()

@@ -193,6 +193,11 @@ def assert_sound(selection: Selection, data: Dataset) -> None:
         assert np.isfinite(weights).all(), "pair_weights hold non-finite values"
 
 
+def assert_first(selection: Selection, column: int, why: str) -> None:
+    selected = selection.selected.tolist()
+    assert selected[:1] == [column], f"column {column} {why}, but {selected} were kept"
+
+
 def p_values_of(selection: Selection) -> dict[str, NDArray[np.float64]]:
     """The p-values of columns that are not adjusted for their number."""
     return {
@@ -284,13 +289,11 @@ class ResultChecks(SelectorChecks):
 
     def test_a_column_that_separates_the_classes_comes_first(self) -> None:
         if "classification" not in self.make().tasks:
-            assert self._result(self.table()).selected[0] == 1
+            assert_first(self._result(self.table()), 1, "determines the target")
             return
         for column in (0, 4):
-            selected = self._result(tables.planted(column)).selected
-            assert selected.size and selected[0] == column, (
-                f"column {column} separates the classes, but {selected.tolist()} were kept"
-            )
+            selection = self._result(tables.planted(column))
+            assert_first(selection, column, "separates the classes")
 
     def test_top_is_honoured(self) -> None:
         data = self.table()

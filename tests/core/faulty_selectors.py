@@ -449,10 +449,15 @@ FAULTS: dict[str, Fault] = {
         scoring(
             lambda s, self, data, *_: np.ptp(data.X, axis=0) if data.task == "regression" else s
         ),
-        "the target is column 4",
+        "column 4 is the target",
     ),
     "worst first": Fault(
         "a_column_that_separates_the_classes_comes_first", ranked(lambda s, *_: -s)
+    ),
+    "nothing kept of numeric targets": Fault(
+        "a_column_that_separates_the_classes_comes_first",
+        {"tasks": frozenset({"regression"}), "many_kept": lambda self, data: 0},
+        "column 1 determines the target, but [] were kept",
     ),
     "kept by the columns without the label": Fault(
         "the_label_decides", scoring(_kept_without_the_label)
