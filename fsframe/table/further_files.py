@@ -20,6 +20,9 @@ from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import load_text
 from fsframe.text import some_of
 
+LABEL = "class"
+"""The name of a label whose file gives it none."""
+
 _NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
 
 
@@ -92,27 +95,36 @@ def with_names(
     return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
 
 
-def with_labels(
-    table: Sheet | ArrayTable | Any,
-    path: Path,
-    file: Path,
-    name: str,
-    cells: Sequence[Sequence[str]],
-    values: Column,
-) -> Any:
-    """A table with the label of each row as its last column, or as the label of its arrays.
+@attrs.frozen(kw_only=True, eq=False)
+class Labels:
+    """The label of each row, from a file of its own.
 
     Parameters
     ----------
-    table : Sheet, ArrayTable or data frame
-    path, file : Path
-        The files of the table and of the labels.
+    path : Path
+        The file.
     name : str
         Name of the label.
-    cells : sequence of sequences of str
-        The rows of the file of labels: the label, maybe behind the first column of the table.
+    texts : list of str
+        The label, as it stands there.
     values : Column
         The label, read.
+    first : list of str, optional
+        The first column of a file of several, which may name the rows.
+    columns : list of str
+        The columns to choose from, if no label is asked for.
+    """
+
+    path: Path
+    name: str
+    texts: list[str]
+    values: Column
+    first: list[str] | None
+    columns: list[str]
+
+
+def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> Any:
+    """The table at `path` with the label of each row as its last column, or as that of its arrays.
 
     Raises
     ------
@@ -123,18 +135,14 @@ def with_labels(
     -----
     A text is written anew with the label and parsed again: its size in bytes, and as much time.
     """
-    if len(cells) != rows_of(table):
+    file, name, rows = labels.path, labels.name, len(labels.texts)
+    if rows != rows_of(table):
         raise DataError(
-            f"{file} has {len(cells)} rows, and {path} has {rows_of(table)}: a file of labels has "
+            f"{file} has {rows} rows, and {path} has {rows_of(table)}: a file of labels has "
             "that of each row, in their order"
         )
-    width = len(cells[0])
-    index = table.column(0) if width == 2 and isinstance(table, Sheet) else []
-    if width > 1 and index != [row[0] for row in cells]:
-        raise DataError(
-            f"{file} has {width} columns: a file of labels has one. A table about the rows "
-            "that names them in its first column is given with --samples (samples=)"
-        )
+    if labels.first is not None:
+        _check_order(table, path, labels, labels.first)
     if isinstance(table, ArrayTable) and table.y is not None:
         raise DataError(
             f"{path} has the label {table.label_name!r} already, so that {file} is not needed "
@@ -150,11 +158,31 @@ def with_labels(
     if name in names:
         raise DataError(f"{path} has a column {name!r} already, as the label in {file}")
     if isinstance(table, Sheet):
-        return _joined(table, path, names, name, [row[-1] for row in cells])
+        return _joined(table, path, names, name, labels.texts)
+    values = labels.values
     if not isinstance(table, ArrayTable):
         return _appended(table, name, values)
-    labels = np.array([text or "" for text in values]) if isinstance(values, list) else values
-    return attrs.evolve(table, y=labels, label_name=name)
+    y = np.array([text or "" for text in values]) if isinstance(values, list) else values
+    return attrs.evolve(table, y=y, label_name=name)
+
+
+def _check_order(
+    table: Sheet | ArrayTable | Any, path: Path, labels: Labels, first: Sequence[str]
+) -> None:
+    """DataError if the rows of a file of labels may be others, or no column of it is asked for."""
+    file, columns = labels.path, labels.columns
+    own = table.column(0) if isinstance(table, Sheet) else []
+    if own == first and (not columns or len(columns) == 2):
+        return
+    about = "with --samples (samples=) instead of --labels (labels=)"
+    if own != first and sorted(own) == sorted(first):
+        raise DataError(f"the rows of {file} are those of {path} in another order: give it {about}")
+    if columns:
+        raise DataError(
+            f"{file} has {len(columns)} columns, {some_of(columns, 4)}: name that of the label "
+            "with --label (label=), by its number if it has no name; a table that names the rows "
+            f"of {path} in its first column is given {about}"
+        )
 
 
 def _joined(sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]) -> Sheet:

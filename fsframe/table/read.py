@@ -180,8 +180,8 @@ def read(
         A table about the samples of a text or a workbook, whose first column names them: the label,
         groups, covariates. They are no features, and rows are found by name.
     labels : path, optional
-        A file with the label of each row, in their order, where the table has none. Its only
-        column is the label; a first one may be that of the table.
+        A file with the label of each row, in their order, where the table has none. `label` names
+        one of several columns; only the label behind the first column of the table needs none.
     sides : str or several
         Columns of further side roles (`fsframe.table.roles`); not features.
 
@@ -300,12 +300,7 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if labels is not None:
-        own = label_of(table)
-        if label not in (None, own):
-            raise RequestError(
-                f"the label is {own!r} of {form.labels}: it cannot be {label!r} as well"
-            )
-        asked["label"] = label = own
+        asked["label"] = label = label_of(table)
     if isinstance(table, Sheet):
         worded = (*texts, *([] if event is None else [event]))
         return finished(from_sheet(table, asked, task, worded=worded, given=reading))

@@ -18,10 +18,17 @@ from fsframe.table.arrays import column_block
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
-from fsframe.table.columns import check_finite, column_word
+from fsframe.table.columns import check_finite, column_word, find_column
 from fsframe.table.dialect import delimiter_name, quoted, unquote
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
-from fsframe.table.further_files import file_beside, rows_of, with_labels, with_names
+from fsframe.table.further_files import (
+    LABEL,
+    Labels,
+    file_beside,
+    rows_of,
+    with_labels,
+    with_names,
+)
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
@@ -500,7 +507,7 @@ def load_content(
     if form.labels is not None:
         alone = attrs.evolve(form, labels=None)
         table = load_content(path, kind, alone, one_column=True, refuse=refuse)
-        return _with_labels(table, path, form)
+        return _with_labels(table, path, form, label)
     if kind not in _FORMS and form.names != Form().names:
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
@@ -544,7 +551,9 @@ def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
     return open_table(file_beside(given, path), spelling, one_column=True)
 
 
-def _with_labels(table: Sheet | ArrayTable | Any, path: Path, form: Form) -> Any:
+def _with_labels(
+    table: Sheet | ArrayTable | Any, path: Path, form: Form, label: str | int | None
+) -> Any:
     """A table with the label that a file of its own holds; DataError if they do not fit."""
     # One column with decimal commas is no table of two.
     decimal = "," if isinstance(table, Sheet) and table.cells.decimal == "," else None
@@ -552,10 +561,22 @@ def _with_labels(table: Sheet | ArrayTable | Any, path: Path, form: Form) -> Any
     if other.n_rows == rows_of(table) - 1:
         # The first label is taken as a name if it occurs once.
         other = _opened(form.labels, path, form, decimal=decimal, header=False)
-    cells = [[unquote(cell) for cell in row] for row in other.rows(range(len(other.names)))]
-    last = len(other.names) - 1
-    name = "class" if other.names[-1] == f"f{last + 1}" else other.names[-1]
-    return with_labels(table, path, other.path, name, cells, other.column(last))
+    width = len(other.names)
+    cells = [[unquote(cell) for cell in row] for row in other.rows(range(width))]
+    named = [name != f"f{place + 1}" for place, name in enumerate(other.names)]
+    own = [name if known else LABEL for name, known in zip(other.names, named, strict=True)]
+    place = width - 1
+    if label is not None and not (width <= 2 and label == own[place]):
+        place = find_column(other.names, width, label, str(other.path))
+    labels = Labels(
+        path=other.path,
+        name=own[place],
+        texts=[row[place] for row in cells],
+        values=other.column(place),
+        first=[row[0] for row in cells] if width > 1 else None,
+        columns=[repr(name) for name in other.names] if label is None else [],
+    )
+    return with_labels(table, path, labels)
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:

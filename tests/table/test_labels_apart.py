@@ -110,6 +110,19 @@ def test_a_run_is_predicted_audited_and_studied_like_any_other(folder: Path) -> 
     assert checked.code == 0, checked.err
 
 
+def test_one_of_several_columns_is_named(folder: Path) -> None:
+    lines = [f'{kind} "19/07/2008 11:{row:02}:00" {row}\n' for row, kind in enumerate(KINDS)]
+    Path("labels.data").write_text("".join(lines))
+    with pytest.raises(DataError, match=r"has 3 columns, 'f1', 'f2', 'f3': name that of the lab"):
+        read("X.csv", labels="labels.data")
+    for label in ("f1", "1", 0):
+        data = read("X.csv", label, labels="labels.data")
+        assert [data.classes[code] for code in data.y] == [*KINDS]
+    assert data.label_name == "class" and data.n_features == X.shape[1]
+    run = command(*shlex.split("chain mim:top=1 on X.csv --labels labels.data --label 1 -o r.h5"))
+    assert run.code == 0 and command("audit", "r.h5").code == 0, run.err
+
+
 def test_what_does_not_fit_is_named(folder: Path) -> None:
     Path("short.txt").write_text("a\nb\na\n")
     with pytest.raises(DataError, match=r"short.txt has 3 rows, and .*X.csv has 36"):
@@ -117,7 +130,13 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     polars.DataFrame({"id": range(N), "kind": KINDS}).write_csv("named.csv")
     with pytest.raises(DataError, match=r"named.csv has 2 columns.*--samples"):
         read("X.csv", labels="named.csv")
-    with pytest.raises(RequestError, match=r"the label is 'kind' of y.csv: it cannot be 'acc-0"):
+    polars.read_csv("X.csv").with_columns(id=polars.Series(range(N))).select(
+        "id", polars.exclude("id")
+    ).write_csv("X_id.csv")
+    polars.read_csv("named.csv").reverse().write_csv("reversed.csv")
+    with pytest.raises(DataError, match=r"of reversed.csv are those of .* order.*--samples"):
+        read("X_id.csv", "kind", labels="reversed.csv")
+    with pytest.raises(DataError, match=r"y.csv: there is no column 'acc-0\(\)'; .* are kind"):
         read("X.csv", "acc-0()", labels="y.csv")
     with pytest.raises(DataError, match=r"whole.csv has a column 'class' already"):
         read("whole.csv", labels="y.npy")
