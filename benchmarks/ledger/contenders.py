@@ -196,6 +196,8 @@ CONTENDERS: tuple[Contender, ...] = (
           warned=("copies", "60x1000", "30x2000")),
     _ours("relieff cpss", "relieff:top=5 cpss:bound=r-concave", seconds=0.2, promise="count",
           level=1.0, warned=("60x1000", "95-5")),
+    _ours("relieff cpss, k=7", "relieff:top=5,k=7 cpss:bound=r-concave", seconds=0.2,
+          promise="count", level=1.0, warned=("60x1000", "95-5")),
     _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1,
           warned=("60x1000", "30x2000")),
     _ours("lasso ipss", "lasso:top=30 ipss", tasks=_BOTH, seconds=1.0, widest=200,

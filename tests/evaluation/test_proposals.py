@@ -102,7 +102,7 @@ def test_each_question_has_one_chain_and_gaps_another() -> None:
         RELEVANT_QUESTION: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
     }  # fmt: skip
     many = numbers(60, 12)
-    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5 cpss:bound=r-concave"
+    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss:bound=r-concave"
     # Where classes are 95 and 5 %, that bound is missed (docs/methods/error-control.md).
     assert chains(Dataset.from_arrays(many, np.arange(60) < 5))[TOGETHER] == "relieff ipss"
     wide = chains(Dataset.from_arrays(numbers(60, 300), y))
@@ -176,7 +176,7 @@ def test_only_entries_that_say_so_are_for_tables_in_parts() -> None:
 
 
 def test_rows_with_a_time_are_tested_by_what_keeps_their_order() -> None:
-    for p, chain in ((8, "relieff:top=5 cpss:bound=r-concave"), (60, "immigrate npfs")):
+    for p, chain in ((8, "relieff:top=5,k=7 cpss:bound=r-concave"), (60, "immigrate npfs")):
         table = np.c_[numbers(60, p), np.arange(60)]
         data = Dataset.from_arrays(table, np.arange(60) % 2)
         data = data.with_roles(time=data.feature_names[-1])
