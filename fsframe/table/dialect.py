@@ -369,6 +369,16 @@ def second_names(
     return second if above >= 2 and 2 * above >= numeric else None
 
 
+def questions_end(raw: bytes, start: int, split: Callable[[str], list[str]]) -> int:
+    """Where the rows begin if a line of questions and one of import IDs, which Qualtrics writes
+    below the names, begin at `start`; else `start`."""
+    records, ends = first_records(raw, start)
+    if len(records) <= _FEWEST or not records[1].startswith(('"{""ImportId""', '{"ImportId"')):
+        return start
+    marked = [unquote(field).startswith('{"ImportId"') for field in split(records[1])]
+    return ends[1] if all(marked) else start
+
+
 def joined_names(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """One name for each column of two lines of names.
 

@@ -225,7 +225,10 @@ def guess_label(
         return LabelGuess(place=pair[not coded], doubts=(doubt,), sure=False, pair=pair)
     if in_rows := _features_in_rows(columns, guess, n_rows):
         sample = columns[guess.place].name
-        doubts = guess.doubts or (f"{sample!r} looks like the columns before it",)
+        tells = (
+            "tells of features" if _about_features(sample) else "looks like the columns before it"
+        )
+        doubts = guess.doubts or (f"{sample!r} {tells}",)
         doubt = f"{doubts[0]}; if features are in rows, say so (--transpose)"
         genes = bool(set(name_words(columns[0].name)) & OF_FEATURES)
         guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False, of_samples=genes)
@@ -244,12 +247,17 @@ def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows:
         return False
     if all(looks_measured(c.kind, c.different, n_rows) for c in others):
         return not guess.sure
-    others = [c for c in others if c.name.strip().lower() not in ABOUT_FEATURES]
+    others = [c for c in others if not _about_features(c.name)]
     numbers = sum(c.kind in ("number", "whole number") for c in others)
     named = set(name_words(first.name)) & OF_FEATURES
     taken = columns[guess.place]
     number = taken.kind in ("number", "whole number") and not is_likely_label(taken)
-    return bool(named) and number and 4 * numbers >= 3 * len(others)
+    no_label = number or _about_features(taken.name)
+    return bool(named) and no_label and 4 * numbers >= 3 * len(others)
+
+
+def _about_features(name: str) -> bool:
+    return name.strip().lower() in ABOUT_FEATURES
 
 
 def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> LabelGuess:

@@ -210,6 +210,7 @@ def _by_sample(
     lost = [repr(name) for name in samples if name not in place]
     if 2 * len(lost) > len(samples):
         turned = sum(name in place for name in others) > len(samples) - len(lost)
+        turned = turned or any(_around_samples(others, about, path))
         wrong, way = ("rows", "leave out --transpose"), ("columns", "say --transpose")
         side, instead = wrong if transpose else way
         raise DataError(

@@ -28,6 +28,7 @@ from fsframe.table.dialect import (
     first_records,
     is_header,
     joined_names,
+    questions_end,
     rows_end,
     second_names,
     sign_of,
@@ -365,6 +366,13 @@ def load_sheet(
         notes.append(f"{lines} the names {'is' if again == 1 else 'are'} left out")
         rows = attrs.evolve(rows, raw=raw)
         sheet = attrs.evolve(sheet, cells=rows, notes=tuple(notes))
+    if (after := questions_end(raw, end, split)) > end:
+        return attrs.evolve(
+            sheet,
+            cells=attrs.evolve(rows, start=after),
+            first_line=first_line + raw.count(b"\n", 0, after),
+            notes=(*notes, "the questions and import IDs below the names are left out"),
+        )
     # With features in rows the second line is a feature, or holds the classes.
     second = None if form.transpose else second_names(raw, end, split, first, decimal)
     if second is not None:

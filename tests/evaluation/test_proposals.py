@@ -102,7 +102,9 @@ def test_each_question_has_one_chain_and_gaps_another() -> None:
         RELEVANT_QUESTION: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
     }  # fmt: skip
     many = numbers(60, 12)
-    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss:bound=r-concave"
+    assert (
+        chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss:bound=r-concave"
+    )
     # Where classes are 95 and 5 %, that bound is missed (docs/methods/error-control.md).
     assert chains(Dataset.from_arrays(many, np.arange(60) < 5))[TOGETHER] == "relieff ipss"
     wide = chains(Dataset.from_arrays(numbers(60, 300), y))

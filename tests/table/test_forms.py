@@ -18,6 +18,8 @@ from fsframe.table.read import read
 from fsframe.table.reduced import write_reduced
 from fsframe.table.source import contents, read_table
 
+IDS = [f'"{{""ImportId"":""QID{k}""}}"' for k in range(3)]
+"""Cells that Qualtrics writes below names and questions."""
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6.125,ill\n7,8,well\n"
 
 
@@ -355,8 +357,12 @@ def test_paths_inside_a_file_are_refused_for_text(put, option):
         (PLAIN + "Source: the ward\n", "a line below the rows is left out: 'Source: the ward'"),
         (PLAIN + "\nExported 2024\n,,\n", "a line below the rows is left out: 'Exported 2024'"),
         (PLAIN.replace("3,", "a,b,class\n3,"), "a line that repeats the names is left out"),
+        (
+            PLAIN.replace("class\n", 'class\nAge?,"Say\nmore",Ill?\n' + ",".join(IDS) + "\n"),
+            "the questions and import IDs below the names are left out",
+        ),
     ],
-    ids=["empty rows", "empty columns", "source", "exported", "names again"],
+    ids=["empty rows", "empty columns", "source", "exported", "names again", "questions"],
 )
 def test_what_spreadsheets_leave_behind_is_no_row(put, plain, text, note):
     data = read(put(text, "plain.csv"))

@@ -104,6 +104,14 @@ def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
         assert told.endswith("'Chr', 'Start', 'Length', 'taxonomy'")
     alone = command("inspect", "counts.txt", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
+    taxa = [
+        ["#OTU ID", *NAMES, "taxonomy"],
+        *([*row, f"k__{k % 3}"] for k, row in enumerate(GENES)),
+    ]
+    (folder / "otus.tsv").write_text(lines(taxa))
+    taxonomic = command("inspect", "otus.tsv", cwd=folder)
+    assert "'taxonomy' tells of features; if features are in rows" in taxonomic.out
+    assert "anova-f" not in taxonomic.out
     assert command("chain", "variance", "on", "counts.txt", cwd=folder).code == 4
     without = command("inspect", "counts.txt", "--transpose", cwd=folder)
     assert without.code == 4 and "give a table about the samples (--samples" in without.err
@@ -227,6 +235,14 @@ def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path)
     assert "--label group --groups person --samples about.csv --transpose" in words
     alone = command("inspect", "expr.tsv", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
+    taxa = [
+        ["#OTU ID", *NAMES, "taxonomy"],
+        *([*row, f"k__{k % 3}"] for k, row in enumerate(GENES)),
+    ]
+    (folder / "otus.tsv").write_text(lines(taxa))
+    taxonomic = command("inspect", "otus.tsv", cwd=folder)
+    assert "'taxonomy' tells of features; if features are in rows" in taxonomic.out
+    assert "anova-f" not in taxonomic.out
 
 
 def test_classes_in_the_second_line_say_that_samples_are_in_columns(folder: Path) -> None:
@@ -313,6 +329,8 @@ def test_columns_may_have_the_names_of_samples_in_theirs(
     head = ["Protein IDs", "Score", *(f"{begin}{name}{end}" for name in NAMES), "Reverse"]
     rows: list[list[object]] = [[g, 7 * k, *x, "+" * (k == 2)] for k, (g, *x) in enumerate(GENES)]
     (folder / "groups.txt").write_text(lines([head, *rows]))
+    with pytest.raises(DataError, match="names the columns of that table: say --transpose"):
+        read(folder, "groups.txt", samples=folder / "about.csv")
     data = turned(folder)
     found = read(folder, "groups.txt", transpose=True, samples=folder / "about.csv")
     assert found.X.tobytes() == data.X.tobytes() and found.y.tobytes() == data.y.tobytes()
