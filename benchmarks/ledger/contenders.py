@@ -171,7 +171,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("anova-f, BH", "anova-f:alpha=0.05", tasks=_BOTH, seconds=0.01, promise="fdr",
           level=0.05),
     _ours("anova-f of ranks, BH", "anova-f:alpha=0.05,ranks=true", tasks=_BOTH, seconds=0.01,
-          promise="fdr", level=0.05, warned=("30x2000",)),
+          promise="fdr", level=0.05),
     _ours("anova-f curved, BH", "anova-f:alpha=0.05,curved=true", tasks=("regression",),
           seconds=0.01, promise="fdr", level=0.05),
     _ours("chi2 of thirds, BH", "chi2:alpha=0.05,discretise=equal-frequency,bins=3", seconds=0.01,

@@ -70,7 +70,7 @@ def ledger() -> SimpleNamespace:
     return SimpleNamespace(contenders=CONTENDERS, designs=DESIGNS, tables=tables)
 
 
-USUAL = {"anova-f of ranks, BH", "mim npfs", "lasso cpss, r-concave", "relieff cpss",
+USUAL = {"mim npfs", "lasso cpss, r-concave", "relieff cpss",
          "relieff ipss", ("boruta", "rare")}  # fmt: skip
 """Contenders, and one on one design, that warn in every way; the others take minutes."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import attrs
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import chi2_contingency, kruskal, spearmanr
+from scipy.stats import chi2_contingency, kruskal, mannwhitneyu, rankdata, spearmanr
 from scipy.stats import f as f_distribution
 from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regression
 
@@ -227,14 +229,42 @@ def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "said"), [(30, 100, True), (60, 100, False), (30, 20, False)]
+    ("rows", "columns", "classes", "said"),
+    [(30, 100, 3, True), (60, 100, 3, False), (30, 20, 3, False), (30, 100, 2, False)],
 )
 def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(
-    rows: int, columns: int, said: bool
+    rows: int, columns: int, classes: int, said: bool
 ) -> None:
     X = np.random.default_rng(0).normal(size=(rows, columns))
-    data = Dataset.from_arrays(X, np.arange(rows) % 2)
+    data = Dataset.from_arrays(X, np.arange(rows) % classes)
     found = Chain.parse("anova-f:alpha=0.05,ranks=true").select(data)
     assert any("p-values of ranks that are as small" in text for text in found.warnings) == said
     of_values = Chain.parse("anova-f:alpha=0.05").select(data)
     assert not any("p-values of ranks" in text for text in of_values.warnings)
+
+
+def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows() -> None:
+    """SciPy's exact p without equal values; with them the share of all ways to draw a class."""
+    rng = np.random.default_rng(6)
+    method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise")
+    y = np.arange(31) % 3 == 1
+    X = rng.normal(size=(31, 60)) + np.linspace(0, 1.5, 60) * y[:, None]
+    X[3, ::2] = np.nan
+    p = method.select(Dataset.from_arrays(X, y)).tables["p_values"]
+    exact = mannwhitneyu(X[y], X[~y], method="exact", nan_policy="omit").pvalue
+    assert (exact < 1e-3).sum() > 5 and (exact < 0.08).sum() > 20
+    assert_allclose(p[exact < 0.08], exact[exact < 0.08], rtol=1e-9)
+
+    few = np.array([[1, 1, 2, 2, 2, 3, 4, 4, 9, 9]], float).T
+    ranks, counts = rankdata(few[:, 0]), 1 + (np.arange(10) % 3 == 0)
+    drawn = np.array([ranks[list(rows)].sum() for rows in combinations(range(10), 4)])
+    for rows in ((0, 1, 2, 3), (0, 1, 2, 5), (6, 7, 8, 9), (5, 7, 8, 9)):
+        labels = np.isin(np.arange(10), rows)
+        (found,) = method.select(Dataset.from_arrays(few, labels)).tables["p_values"]
+        share = (abs(drawn - 22) >= abs(ranks[labels].sum() - 22) - 1e-9).mean()
+        assert 0 < share < 0.08
+        assert_allclose(found, share, rtol=1e-9)
+        counted = attrs.evolve(Dataset.from_arrays(few, labels), counts=counts)
+        copied = Dataset.from_arrays(np.repeat(few, counts, axis=0), labels.repeat(counts))
+        one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
+        assert_allclose(one, other, rtol=1e-9)
