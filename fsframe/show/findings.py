@@ -395,7 +395,10 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
     if one.technical:
         what += "; it tells how samples were taken, so it is no feature"
     if dropped and not adjusted:
-        what += "; left out here, since with groups, gaps or small strata it cannot be adjusted for"
+        what += (
+            "; left out here, since with groups, a time, gaps or small strata it cannot be "
+            "adjusted for"
+        )
         return _finding(guesses, [k], what, "--drop")
     if not adjusted and k in guesses.beside:
         what += "; not adjusted for here"

@@ -411,7 +411,8 @@ class Guesses:
         nominal = [k for k in (*self.texts, *self.named) if k not in known]
         adjust, aside = list[int](), list[int]()
         if "adjust" not in options:
-            adjust, aside = adjusted_for(self.found, self.covariates, known, grouped)
+            depend = grouped or "time" in options
+            adjust, aside = adjusted_for(self.found, self.covariates, known, depend)
             if not adjusting:
                 adjust, aside = [], [c.column for c in self.covariates if c.technical]
             if adjust:

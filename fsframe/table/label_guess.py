@@ -437,11 +437,12 @@ def adjusted_for(
     contents: Contents,
     covariates: Sequence[Covariate],
     known: Collection[int],
-    grouped: bool,
+    depend: bool,
 ) -> tuple[list[int], list[int]]:
     """Covariates to adjust for, and those to leave out because that is impossible.
 
-    Technical columns are never features. Columns about people are adjusted for if they go with the
+    Nothing can be adjusted for where rows `depend` on each other, in groups or in time. Technical
+    columns are never features. Columns about people are adjusted for if they go with the
     label. Strata keep at least five rows on average.
     """
     n_rows = contents.n_rows
@@ -452,7 +453,7 @@ def adjusted_for(
         if one.column in known or not (one.technical or one.p < _LEVEL):
             continue
         joint = strata
-        if not (grouped or one.same or contents.columns[one.column].missing):
+        if not (depend or one.same or contents.columns[one.column].missing):
             codes, _ = _levels(contents, one.column)
             joint = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1]
         if joint is not strata and (joint.max() + 1) * _FEWEST <= n_rows:

@@ -652,6 +652,11 @@ def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(
     found = fsframe.inspect(frame, label="grp", time="when", weight="w", groups="person")
     assert found.options["time"] == "when" and "drop" not in found.options
     assert {"time", "weight", "groups", "label"} <= {*found.roles.values()}
+    # Nothing can be adjusted for in time.
+    batches = frame.with_columns(batch=polars.Series([*"abc"] * (ROWS // 3)))
+    found = fsframe.inspect(batches, label="y", time="when", drop=["grp", "person", "w"])
+    assert found.options["drop"][-1] == "batch" and "adjust" not in found.options
+    assert found.proposals and "a time, gaps or small strata" in " ".join(str(found).split())
     # A number that varies within groups, with weights: nothing is proposed, and it is said why.
     found = fsframe.inspect(frame, label="y", groups="person", weight="w", drop=["when", "grp"])
     assert not found.proposals and "Suggested" not in str(found)
