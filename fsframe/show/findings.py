@@ -228,6 +228,8 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
             [k for k in guesses.named if k not in covered],
             "--categorical",
         ),
+        ("codes, whose numbers have no size, of too many kinds to be categories",
+         [k for k in guesses.many_codes if k not in known], "--drop"),
         ("no value at all", guesses.empty, "--drop"),
         ("one value only, no information", guesses.constant, ""),
     ):  # fmt: skip

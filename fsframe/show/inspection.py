@@ -26,6 +26,7 @@ from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
+from fsframe.table.dialect import has_decimal_comma
 from fsframe.table.doubts import as_words, categories_of, in_order, in_short
 from fsframe.table.frames import is_frame
 from fsframe.table.label_guess import (
@@ -221,9 +222,10 @@ def _of_command(cost: Cost, data: Dataset) -> Cost | None:
 
 
 def _decimal_commas(column: ColumnFacts) -> bool:
-    """Whether the commonest cells of a column of text are numbers, one at least with a comma."""
+    """Whether the commonest cells of a column of text are numbers, one at least with a decimal
+    comma."""
     cells = column.examples
-    return any("," in cell for cell in cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+    return any(map(has_decimal_comma, cells)) and all(map(_NUMBER.fullmatch, cells))
 
 
 def _command(path: str | os.PathLike[str], chain: str, given: Mapping[str, Any]) -> str:

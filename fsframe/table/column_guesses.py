@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
 from fsframe.table.column_names import (
+    CODES,
     PERSONAL,
     TECHNICAL,
     is_never_zero,
@@ -146,8 +147,13 @@ class Guesses:
             for k, c in rest.items()
             if c.kind == "whole number" and c.name.strip().lower() in _COUNTS and c.low >= 0
         ]
+        whole = {k: c for k, c in rest.items() if c.kind == "whole number"}
+        codes = {k: c for k, c in whole.items() if CODES & set(name_words(c.name))}
+        self.many_codes = [k for k, c in codes.items() if c.different > _MANY]
         self.named = [
-            k for k, c in rest.items() if c.kind == "whole number" and names_sources(c.name)
+            k
+            for k, c in whole.items()
+            if (k in codes or names_sources(c.name)) and k not in self.many_codes
         ]
         self.constant = [k for k, c in rest.items() if c.constant]
         self.coded = [k for k, c in rest.items() if c.codes]
@@ -345,6 +351,7 @@ class Guesses:
             *self.identifiers,
             *self.dates,
             *self.prose,
+            *self.many_codes,
             *self.empty,
             *self.people[1:],
             *self.twice,

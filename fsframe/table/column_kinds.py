@@ -27,6 +27,8 @@ _MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
+_OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
+_ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
 _AND_MORE = re.compile(r"([0-9]+)\+(\s.*)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
@@ -66,14 +68,17 @@ def spelled_numbers(
         NaN where missing.
     what : str
         How they differ from plain numbers, for a note. None in place of both if the column is of
-        another kind, or if a comma may be a decimal mark as well as a separator of thousands.
+        another kind, or if a comma may be a decimal mark as well as a separator of thousands, and
+        this makes a difference: where each cell has one, it is but another unit.
 
     Examples
     --------
     >>> spelled_numbers(["5 mg", None, "7.5 mg"])
     (array([5. , nan, 7.5]), "without the unit 'mg'")
-    >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2,345"])
+    >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2345"])
     (array([1.234567e+06, 9.500000e+02]), None)
+    >>> spelled_numbers(["$1,234", "$2", "($3,000)"])[0]
+    array([ 1.234e+03,  2.000e+00, -3.000e+03])
     >>> spelled_numbers(["1.234,5 %", "950 %"], ",")
     (array([1234.5,  950. ]), "without the unit '%' and separators of thousands")
     >>> spelled_numbers(["$1,024.50", "-$3"])
@@ -91,9 +96,13 @@ def spelled_numbers(
     texts = Counter(cell for cell in cells if cell is not None)
     scales = _scales_in(texts)
     grouped, typeset, sure = False, False, decimal == ","
+    owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
+    # In parentheses all, numbers may be of references, or levels.
+    owed = owed if len(owed) < len(texts) else {}
+    separated = 0
     for text, times in texts.items():
         scaled = _SCALED.fullmatch(text) if scales else None
-        said = scaled[1] if scaled else text
+        said = scaled[1] if scaled else owed.get(text, text)
         limit = _limit(said)
         match = _with_unit(limit[2] if limit else said, decimal)
         if match is None:
@@ -112,6 +121,7 @@ def spelled_numbers(
             units[_singular(unit)] += 1
         if _SEPARATED.search(number):
             grouped = True
+            separated += _ONE_COMMA.fullmatch(number) is not None
             # A price has no three decimals.
             sure = (
                 sure or number.count(",") != 1 or "." in number or (unit != "" and unit in _MONEY)
@@ -119,12 +129,15 @@ def spelled_numbers(
         else:
             sure = sure or "." in number or len(number) < 4
         meaning[text] = float(_SEPARATED.sub("", number)) * (_SCALES[scaled[2]] if scaled else 1)
+        if text in owed:
+            meaning[text] = -meaning[text]
         if limit:
             limited[text] = times
             if limit[1] in "<≤" and meaning[text] > 0:
                 meaning[text] /= 2
-    plain = not (units or grouped or typeset or limited or scales)
-    if not meaning or len(units) > 1 or plain or (grouped and not sure):
+    plain = not (units or grouped or typeset or limited or scales or owed)
+    unclear = grouped and not sure and separated < len(meaning)
+    if not meaning or len(units) > 1 or plain or unclear:
         return None
     if limited and not measured and len(meaning) - len(limited) < _LEAST_MEASURED:
         return None
@@ -132,6 +145,7 @@ def spelled_numbers(
     parts = [f"the unit {unit!r}" for unit in units] + ["separators of thousands"] * grouped
     without = f"without {' and '.join(parts)}" if parts else ""
     with_signs = "with typographic minus signs" if typeset else ""
+    with_owed = "with numbers in parentheses negative" if owed else ""
     shown = [
         f"{text!r} as {meaning[text]:g} ({times} cell{'s' * (times > 1)})"
         for text, times in sorted(limited.items())
@@ -139,7 +153,9 @@ def spelled_numbers(
     with_limits = f"with {some_of(shown, 5)}" if shown else ""
     sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
     with_scales = f"with {' and '.join(scales)} as {' and '.join(sizes)}" if scales else ""
-    return values, ", ".join(filter(None, [without, with_signs, with_scales, with_limits]))
+    return values, ", ".join(
+        filter(None, [without, with_signs, with_owed, with_scales, with_limits])
+    )
 
 
 def label_numbers(

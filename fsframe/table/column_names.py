@@ -93,6 +93,12 @@ _PEOPLE = frozenset({
     "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
     "household", "couple", "subj", "subjid", "usubjid", "pid", "ptid", "patid",
 })  # fmt: skip
+CODES = frozenset({
+    "zip", "zipcode", "postcode", "postal", "postleitzahl", "plz", "fips", "sic", "naics", "icd",
+    "phone", "telephone", "fax",
+})  # fmt: skip
+"""Words in names of columns whose numbers are codes of places, trades, … without a size."""
+
 OF_FEATURES = frozenset({
     "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
     "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",

@@ -35,9 +35,9 @@ def choose_delimiter(
     `records` are the first ones. A ``.csv`` whose first line has no comma is tried with semicolon
     and tab, as some spreadsheets save it; without any of these, a bar or blanks may separate the
     fields. Another sign is taken if it parts all records into as many fields and the first choice
-    does not. With decimal commas, a comma is not a delimiter. A table that may have `one_column`
-    needs no delimiter. RequestError if the given one is not one character, or is the sign of
-    decimals; DataError if the first line holds none.
+    does not. With decimal commas, a comma is a delimiter only if numbers are in quotes. A table
+    that may have `one_column` needs no delimiter. RequestError if the given one is not one
+    character, or is the sign of decimals; DataError if the first line holds none.
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
@@ -48,11 +48,12 @@ def choose_delimiter(
                 f"delimiter {given!r} must be one character, not a letter, digit or quote, or one "
                 "of: tab, comma, semicolon, space"
             )
-        if delimiter == decimal:
+        if delimiter == decimal and not _has_quoted_commas(records):
             raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
         return delimiter
     bare = re.sub(r'"[^"]*"', '""', records[0])
-    counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
+    signs = [sign for sign in _CANDIDATES if sign != decimal or _has_quoted_commas(records)]
+    counts = {sign: bare.count(sign) for sign in signs}
     endings = {suffix.lower() for suffix in path.suffixes[-2:]}
     best = max(counts, key=lambda candidate: counts[candidate])
     if endings & {".tsv", ".tab"} and counts["\t"]:
@@ -75,6 +76,10 @@ def choose_delimiter(
         f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
         "needs features and a label (delimiter=, --delimiter for another delimiter)"
     )
+
+
+def _has_quoted_commas(records: Sequence[str]) -> bool:
+    return any(_QUOTED_COMMA.search(record) for record in records)
 
 
 def _is_regular(records: Sequence[str], sign: str) -> bool:
@@ -279,6 +284,9 @@ _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
 _COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
+_MOST_ANSWERS = 20
+_QUOTED_COMMA = re.compile(r'"[+-]?[0-9]+,[0-9]+"')
+_THOUSAND = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _TOTAL = re.compile(
     r"(grand |column )?(totals?|sums?|means?|averages?|medians?|summe|gesamt|mittelwert)\s*:?",
@@ -450,9 +458,12 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     (',', '.')
     >>> decimal_mark(b"1,5;20.000\n", 0, ";"), decimal_mark(b"1,500;20.000\n", 0, ";")
     (',', '.')
+
+    Between commas `"1,500"` may be a thousand, and `"1,3"` two answers.
+
+    >>> decimal_mark(b'"1,50",x\n', 0, ","), decimal_mark(b'"1,500","1,3"\n', 0, ",")
+    (',', '.')
     """
-    if sign == ",":
-        return "."
     split = field_splitter(sign)
     cells = {unquote(field) for record in first_records(raw, start)[0] for field in split(record)}
     commas = {cell for cell in cells if _COMMA.fullmatch(cell)}
@@ -461,7 +472,20 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
         # `1,500` beside `20.000` leaves open which is which.
         sure = any(_THOUSANDS.fullmatch(cell.replace(",", ".")) is None for cell in commas)
         return "," if sure and all(_THOUSANDS.fullmatch(cell) for cell in points) else "."
-    return "," if commas else "."
+    return "," if (any(map(has_decimal_comma, commas)) if sign == "," else commas) else "."
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Whether a cell is a number with a decimal comma, and neither a thousand nor two answers.
+
+    >>> [cell for cell in ("0,5", "-1,25", "7,3", "1,500", "1,3") if has_decimal_comma(cell)]
+    ['0,5', '-1,25', '7,3']
+    """
+    if not _COMMA.fullmatch(cell) or _THOUSAND.fullmatch(cell):
+        return False
+    first, second = cell.split(",")
+    answers = first.isdigit() and "0" not in (first, second[0])
+    return not (answers and int(first) < int(second) <= _MOST_ANSWERS)
 
 
 def first_records(raw: bytes, start: int = 0) -> tuple[list[str], list[int]]:

@@ -539,6 +539,16 @@ def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(
     assert inspect_table(here / "t.csv").label == 19
 
 
+def test_codes_of_places_are_no_numbers(call: Call, here: Path) -> None:
+    frame = measurements(
+        postcode=[10115 + 37 * k for k in range(ROWS)], zip=[8000 + k % 4 for k in range(ROWS)]
+    )
+    frame.select("postcode", "zip", "g0", "g1", "grp").write_csv("t.csv")
+    said = " ".join(call("inspect t.csv").out.split())
+    assert "postcode: codes, whose numbers have no size" in said
+    assert "--drop postcode --categorical zip" in said.replace("\\ ", "")
+
+
 def test_a_number_of_each_row_identifies_it(call: Call, here: Path) -> None:
     numbers = [2 * k + 1 for k in range(ROWS)]
     frame = measurements(EmployeeNumber=numbers, MitoticNumber=[k * k for k in range(ROWS)])

@@ -52,6 +52,13 @@ def test_decimal_commas_are_read_where_they_are_said_or_nothing_else_fits(put, p
         read(put(PLAIN.replace(",", ";")), decimal=",")
     with pytest.raises(RequestError, match="cannot be both the delimiter and the decimal mark"):
         read(path, decimal=",", delimiter=",")
+    # Between commas, in quotes, as pandas and spreadsheets of the web write them.
+    quoted = put('a,b,class\n1,"2,50",ill\n3,-400,well\n5,"6,125",ill\n7,"0,8",well\n')
+    for given in ({}, {"decimal": ","}, {"decimal": ",", "delimiter": ","}):
+        assert read(quoted, **given).X.tolist() == [[1, 2.5], [3, -400], [5, 6.125], [7, 0.8]]
+    answers = put('q,a,class\n"1,3",1,x\n2,2,y\n"2,3",3,x\n"1,4",4,y\n', "survey.csv")
+    with pytest.raises(DataError, match="is not a number"):
+        read(answers)
     with pytest.raises(RequestError, match="a point or a comma"):
         read(path, decimal="'")
 
@@ -100,6 +107,14 @@ def test_amounts_of_money_are_numbers(put):
     data = read(put('a,b,class\n"$1,024.50",3 €,x\n$7.25,12 €,y\n-$3,5 €,x\n"$2,000",1 €,y\n'))
     assert data.X.T.tolist() == [[1024.5, 7.25, -3, 2000], [3, 12, 5, 1]]
     assert any("the unit '$' and separators of thousands" in said for said in data.warnings)
+    # Commas in all cells are points or none: the same numbers in another unit.
+    books = read(
+        put('a,b,class\n"1,024","(1,100)",x\n"17,250","3,000",y\n"9,999","(950)",x\n"1,500",0,y\n')
+    )
+    assert books.X.T.tolist() == [[1024, 17250, 9999, 1500], [-1100, 3000, -950, 0]]
+    assert any("with numbers in parentheses negative" in said for said in books.warnings)
+    with pytest.raises(DataError, match="is not a number"):
+        read(put('a,class\n"1,024",x\n2048,y\n"3,125",x\n"4,250",y\n'))
     with pytest.raises(DataError, match="text"):
         read(put("a,b,class\n$1,3,x\n£2,4,y\n$3,5,x\n"))
     rents = "".join(f"{k} m²,{50 * k + 0.5} €/month\n" for k in range(20, 40))
