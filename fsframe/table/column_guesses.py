@@ -73,6 +73,9 @@ _FORMS = {
     "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
         r"[0-9]+(?:[.,][0-9]+)?\s*(?:/|-|–|to)\s*[0-9]+(?:[.,][0-9]+)?"
     ),
+    "a number with its error or range: keep the number in the file, or leave them out": re.compile(
+        r"-?[0-9.,]+\s*(?:±|\+/-)\s*[0-9.,]+|-?[0-9.,]+\s*[(\[][^()\[\]]+[)\]]"
+    ),
     "dates in another form: write them as 2024-12-31 in the file, or leave them out": OTHER_DATE,
     "times of day: write them as hours or minutes in the file, or leave them out": re.compile(
         r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"

@@ -18,7 +18,11 @@ from fsframe.text import some_of
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _MONEY = "$€£¥"
-_GROUPED = r"[+-]?[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?"
+_GROUPED = (
+    r"[+-]?(?:[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3})"
+    r"(?:\.[0-9]*)?"
+)
+"""Numbers with separators of thousands, those of India among them: 1,234,567 and 12,34,567."""
 _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°²³/^.*%·-]{{0,11}})?"
 )
@@ -27,6 +31,9 @@ _MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
+_MARKED = re.compile(r"([~≈]?)\s*(.*?)\s*([*†‡]*)", re.DOTALL)
+_FLAGS = frozenset({"H", "L", "HH", "LL"})
+"""What laboratories write behind a number that is too high or too low."""
 _OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
 _ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
@@ -89,72 +96,99 @@ def spelled_numbers(
     (array([1200000.,  950000.,       0.]), "without the unit '€', with K and M as 1e3 and 1e6")
     >>> spelled_numbers(["<0.5", *"123456"])
     (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
+    >>> spelled_numbers(["7.1 H", "~5*", *"123456"])[1]
+    "without the flag 'H' and the sign '*' and the sign '~'"
     """
-    meaning: dict[str, float] = {}
-    units: Counter[str] = Counter()
-    limited: dict[str, int] = {}
     texts = Counter(cell for cell in cells if cell is not None)
     scales = _scales_in(texts)
-    grouped, typeset, sure = False, False, decimal == ","
     owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
     # In parentheses all, numbers may be of references, or levels.
     owed = owed if len(owed) < len(texts) else {}
-    separated = 0
-    for text, times in texts.items():
+    meant: dict[str, _Meant] = {}
+    for text in texts:
         scaled = _SCALED.fullmatch(text) if scales else None
-        said = scaled[1] if scaled else owed.get(text, text)
-        limit = _limit(said)
-        match = _with_unit(limit[2] if limit else said, decimal)
-        if match is None:
+        one = _meant(scaled[1] if scaled else owed.get(text, text), decimal)
+        if one is None:
             return None
-        number, blank, unit = match[1], match[2], match[3] or ""
-        typeset = typeset or bool(_MINUS.match(text))
-        # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
-        if (
-            unit
-            and not blank
-            and unit not in f"%‰°{_MONEY}"
-            and (len(unit) == 1 or _DIGIT.search(unit))
-        ):
-            return None
-        if unit:
-            units[_singular(unit)] += 1
-        if _SEPARATED.search(number):
-            grouped = True
-            separated += _ONE_COMMA.fullmatch(number) is not None
-            # A price has no three decimals.
-            sure = (
-                sure or number.count(",") != 1 or "." in number or (unit != "" and unit in _MONEY)
-            )
-        else:
-            sure = sure or "." in number or len(number) < 4
-        meaning[text] = float(_SEPARATED.sub("", number)) * (_SCALES[scaled[2]] if scaled else 1)
-        if text in owed:
-            meaning[text] = -meaning[text]
-        if limit:
-            limited[text] = times
-            if limit[1] in "<≤" and meaning[text] > 0:
-                meaning[text] /= 2
-    plain = not (units or grouped or typeset or limited or scales or owed)
-    unclear = grouped and not sure and separated < len(meaning)
-    if not meaning or len(units) > 1 or plain or unclear:
+        factor = (-1.0 if text in owed else 1.0) * (_SCALES[scaled[2]] if scaled else 1.0)
+        meant[text] = attrs.evolve(one, value=factor * one.value)
+    each = meant.values()
+    units = list(dict.fromkeys(_singular(one.unit) for one in each if one.unit))
+    flags = [] if all(one.unit for one in each) or not _FLAGS.issuperset(units) else units
+    grouped = [one for one in each if _SEPARATED.search(one.number)]
+    marks = sorted({mark for one in each for mark in one.marks})
+    limited = {text: one for text, one in meant.items() if one.limit}
+    # With a comma and three digits in all cells, either meaning is the same but for the unit.
+    sure = decimal == "," or any(one.is_sure for one in each)
+    clear = not grouped or sure or all(_ONE_COMMA.fullmatch(one.number) for one in each)
+    typeset = any(map(_MINUS.match, texts))
+    if not (units or grouped or typeset or limited or scales or owed or marks) or not clear:
         return None
-    if limited and not measured and len(meaning) - len(limited) < _LEAST_MEASURED:
+    if len(units) > 1 and not flags:
         return None
-    values = np.array([np.nan if cell is None else meaning[cell] for cell in cells])
-    parts = [f"the unit {unit!r}" for unit in units] + ["separators of thousands"] * grouped
-    without = f"without {' and '.join(parts)}" if parts else ""
-    with_signs = "with typographic minus signs" if typeset else ""
-    with_owed = "with numbers in parentheses negative" if owed else ""
+    few = len(meant) - len(limited) < _LEAST_MEASURED
+    if (few and not measured and limited) or (few and (marks or flags)):
+        return None
+    values = np.array([np.nan if cell is None else meant[cell].value for cell in cells])
+    left = [f"the flag {flag!r}" for flag in flags] or [f"the unit {unit!r}" for unit in units]
+    left += [f"the sign {mark!r}" for mark in marks] + ["separators of thousands"] * bool(grouped)
     shown = [
-        f"{text!r} as {meaning[text]:g} ({times} cell{'s' * (times > 1)})"
-        for text, times in sorted(limited.items())
+        f"{text!r} as {one.value:g} ({texts[text]} cell{'s' * (texts[text] > 1)})"
+        for text, one in sorted(limited.items())
     ]
-    with_limits = f"with {some_of(shown, 5)}" if shown else ""
     sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
-    with_scales = f"with {' and '.join(scales)} as {' and '.join(sizes)}" if scales else ""
-    return values, ", ".join(
-        filter(None, [without, with_signs, with_owed, with_scales, with_limits])
+    told = [
+        f"without {' and '.join(left)}" * bool(left),
+        "with typographic minus signs" * typeset,
+        "with numbers in parentheses negative" * bool(owed),
+        f"with {' and '.join(scales)} as {' and '.join(sizes)}" * bool(scales),
+        f"with {some_of(shown, 5)}" * bool(shown),
+    ]
+    return values, ", ".join(filter(None, told))
+
+
+@attrs.frozen(kw_only=True)
+class _Meant:
+    """What a spelling means: a value, the number as it is spelled, its unit, the sign of a limit,
+    and signs that are left out."""
+
+    value: float
+    number: str
+    unit: str
+    limit: str
+    marks: frozenset[str]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it shows that a comma separates thousands."""
+        if not _SEPARATED.search(self.number):
+            return "." in self.number or len(self.number) < 4
+        # A price has no three decimals.
+        priced = self.unit != "" and self.unit in _MONEY
+        return self.number.count(",") != 1 or "." in self.number or priced
+
+
+def _meant(text: str, decimal: str) -> _Meant | None:
+    """What a cell means, None if it is no number; a value below a limit is half of it."""
+    found = _MARKED.fullmatch(text)
+    assert found is not None
+    limit = _limit(found[2])
+    match = _with_unit(limit[2] if limit else found[2], decimal)
+    if match is None:
+        return None
+    number, blank, unit = match[1], match[2], match[3] or ""
+    # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
+    odd = len(unit) == 1 or _DIGIT.search(unit)
+    if unit and not blank and unit not in f"%‰°{_MONEY}" and odd:
+        return None
+    value = float(_SEPARATED.sub("", number))
+    sign = limit[1] if limit else ""
+    return _Meant(
+        value=value / 2 if sign in ("<", "≤") and value > 0 else value,
+        number=number,
+        unit=unit,
+        limit=sign,
+        marks=frozenset({found[1], *found[3]} - {"", " "}),
     )
 
 

@@ -28,7 +28,10 @@ _BELOW = re.compile(r"(?:under|below|up to) ([0-9]+)")
 _ABOVE = re.compile(
     r"(?:over|above|[>≥]) ?([0-9]+)|([0-9]+) ?(?:\+|(?:and|or) (?:over|older|more))"
 )
-_GRADE = re.compile(r"(?:grade|stage|level) ?([0-9]{1,2}|i{1,3}|iv|v)|(i{1,3}|iv|v)")
+_GRADE = re.compile(
+    r"(?:grade|stage|level) ?([0-9]{1,2}|i{1,3}|iv|v)|(i{1,3}|iv|v)|([0-9]{1,2})(?:st|nd|rd|th)"
+)
+_TITRE = re.compile(r"([>≥]?) ?1 ?: ?([0-9]+)|negative|neg\.?")
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5}
 
 
@@ -36,8 +39,8 @@ def ordered_levels(levels: Collection[str]) -> tuple[str, ...] | None:
     """The levels of a column of text from least to most, if their words tell it.
 
     They are of a usual scale (never, sometimes, often), which may be numbered, or numbers of which
-    some have words beside them, ranges of numbers that do not overlap, or grades. None for others,
-    fewer than three, and levels that `--ordinal` could not spell.
+    some have words beside them, ranges of numbers that do not overlap, grades, or titres. None for
+    others, fewer than three, and levels that `--ordinal` could not spell.
 
     >>> ordered_levels({"High", "low", "Medium"}), ordered_levels({"red", "low", "high"})
     (('low', 'Medium', 'High'), None)
@@ -47,6 +50,8 @@ def ordered_levels(levels: Collection[str]) -> tuple[str, ...] | None:
     ('18-24', '25-44', '45+')
     >>> ordered_levels({"Stage II", "Stage I", "Stage IV"}), ordered_levels({"II", "I", "IV"})
     (('Stage I', 'Stage II', 'Stage IV'), ('I', 'II', 'IV'))
+    >>> ordered_levels({"1:8", "1:128", "negative"}), ordered_levels({"2nd", "10th", "1st"})
+    (('negative', '1:8', '1:128'), ('1st', '2nd', '10th'))
     """
     if len(levels) < 3 or any(sign in level for level in levels for sign in ",<="):
         return None
@@ -56,7 +61,8 @@ def ordered_levels(levels: Collection[str]) -> tuple[str, ...] | None:
     if len(points) == len(plain) and (len(words) < len(plain) or _on_a_scale(words)):
         places = {text: float(match[1] or match[3]) for text, match in points.items()}
     else:
-        places = _on_a_scale(plain) or _by_grade(plain) or _by_range(plain) or {}
+        ways = (_on_a_scale, _by_grade, _by_range, _by_titre)
+        places = next((found for way in ways if (found := way(plain))), {})
     if len(plain) < len(levels) or len({*places.values()}) < len(levels):
         return None
     return tuple(plain[text] for text in sorted(plain, key=places.__getitem__))
@@ -72,10 +78,18 @@ def _on_a_scale(words: Collection[str]) -> dict[str, float] | None:
 
 
 def _by_grade(words: Collection[str]) -> dict[str, float] | None:
-    grades = {word: m[1] or m[2] for word in words if (m := _GRADE.fullmatch(word))}
+    grades = {word: m[1] or m[2] or m[3] for word in words if (m := _GRADE.fullmatch(word))}
     if len(grades) < len(words):
         return None
     return {word: float(_ROMAN.get(grade) or grade) for word, grade in grades.items()}
+
+
+def _by_titre(words: Collection[str]) -> dict[str, float] | None:
+    found = {word: m for word in words if (m := _TITRE.fullmatch(word))}
+    if len(found) < len(words):
+        return None
+    # Above the last dilution is more than it; negative is less than all.
+    return {word: float(m[2]) + 0.5 * bool(m[1]) if m[2] else -1.0 for word, m in found.items()}
 
 
 def _by_range(words: Collection[str]) -> dict[str, float] | None:

@@ -131,6 +131,20 @@ def test_amounts_of_money_are_numbers(put):
     assert read(put(f"a,dose\n{doses}")).classes == ("10 mg", "20 mg", "5 mg")
 
 
+def test_signs_of_laboratories_beside_numbers_are_left_out(put):
+    cells = [("5.1 H", "~2", "12,34,567"), ("4", "3*", "1,00,000"), ("3.2 L", "4", "90,000")]
+    cells += [(f"{k}", f"{k + 1}†", f"{k}0,000") for k in range(1, 6)]
+    rows = "".join(f'{a},{b},"{c}",{"xy"[k % 2]}\n' for k, (a, b, c) in enumerate(cells))
+    data = read(put(f"flagged,marked,rupees,class\n{rows}"))
+    assert data.X[:3].tolist() == [[5.1, 2, 1234567], [4, 3, 100000], [3.2, 4, 90000]]
+    told = "\n".join(data.warnings)
+    assert "'flagged' was read as numbers without the flag 'H' and the flag 'L'" in told
+    assert "without the sign '*' and the sign '~' and the sign '†'" in told
+    # Few numbers with marks are levels.
+    with pytest.raises(DataError, match=r"'1\*' is not a number"):
+        read(put("a,b,class\n1,1*,x\n2,2*,y\n3,1,x\n4,2,y\n"))
+
+
 def test_k_and_m_behind_numbers_are_thousands_and_millions(put):
     money = ("€565K", "€1.5M", "€0", "€1,234", "€2K", "€3M")
     rows = [f'"{cell}",{k + 20}k,{"xy"[k % 2]}' for k, cell in enumerate(money)]
