@@ -164,9 +164,12 @@ def _array(
         return np.full(shape, values[0], dtype=values.dtype)
     if form == "count":
         size, first = math.prod(shape), int(values[0])
-        if not -(1 << 62) < first < 1 << 62:
+        if first + size > 1 << 63:
             raise StoreError("it counts beyond 64 bits")
-        return np.arange(first, first + size, dtype=np.int64).reshape(shape)
+        # From zero: what follows the last whole number of 64 bits could not be named as the stop.
+        counted = np.arange(size, dtype=np.int64)
+        counted += first
+        return counted.reshape(shape)
     return values.reshape(shape)
 
 
