@@ -74,6 +74,7 @@ def test_chains_are_read_stage_by_stage(
         ("s:k='a", 'ends before its closing "\'"'),
         ("a/b/c", "is not a name"),
         ("../x", "is not a name"),
+        ("s:k=" + "[" * 21, "nested deeper than 20 at position 25"),
     ],
 )
 def test_text_outside_the_grammar_is_refused_and_the_place_is_shown(
@@ -105,7 +106,7 @@ def test_any_value_survives_a_stage(value: str) -> None:
 
 
 @given(st.lists(st.text(max_size=10)))
-@example(["a,b", "", " ", "'", '"', "]", "[", "脳 β"])
+@example(["a,b", "", " ", "'", '"', "]", "[", "脳 β", 'it\'s "both"'])
 def test_any_list_of_texts_survives(items: list[str]) -> None:
     text = format_list(items)
     assert parse_list(text) == items

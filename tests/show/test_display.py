@@ -36,6 +36,15 @@ def test_weights_that_travelled_keep_the_name_of_their_maker() -> None:
     assert any("Pairs by metric weight" in line for line in result_lines(record, None))
 
 
+def test_a_kept_feature_is_shown_with_those_that_it_represents() -> None:
+    table = shifted_table()
+    X = np.column_stack([table.X, table.X[:, 0] * 2])
+    record = Chain.parse("correlation").run(Dataset.from_arrays(X, table.y, ["a", "b", "c"]))
+    lines = list(result_lines(record, None))
+    at = lines.index("correlation: features that represent a cluster")
+    assert [line.split() for line in lines[at + 1 :]][:2] == [["feature", "represents"], ["a", "c"]]
+
+
 @pytest.mark.parametrize("name", ["遺伝子", "ge\u0301ne", "ｗｉｄｅ", "ε\u200d2", ""])
 def test_columns_line_up_in_cells_of_the_terminal(name: str) -> None:
     rows = [["plain name", "1"], [name, "22"]]

@@ -193,6 +193,7 @@ def test_a_test_that_saw_some_columns_names_those():
     assert found is not None
     assert found.columns.tolist() == record.stages[-1].features_in.tolist()
     assert record.stages[-1].tables["columns"].tolist() == [0, 1]
+    assert found.promise == tuple(record.stages[-1].tables["promise"])
 
 
 def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
