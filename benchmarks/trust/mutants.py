@@ -16,6 +16,10 @@ The mutations are of comparisons, arithmetic, logic, whole numbers, truth values
 signs, and statements that raise or return. What tests do in other processes is not seen: a fault
 that they alone would notice counts as survived.
 
+Area `interfaces` has tables and methods, area `runs` chains and evaluations. What is tested beside
+its own folder of tests has these tests in its area too: guesses about columns stand in
+`tests/front_door`, tables of results as stored in `tests/show`.
+
 Area `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
 the tests of its family run against it, for `--kernel-budget` seconds of processor: which lines a
 test runs cannot be seen in compiled code, so all lines count, those that no test reaches too.
@@ -68,13 +72,24 @@ OF_ALL = ("tests/plugins/test_parts.py", "tests/plugins/test_variants.py")
 INTERFACES = [
     f"fsframe/{place}" for place in ("table", "method", "kernels", "params.py", "kinds.py")
 ]
+RUNS = ["fsframe/chains", "fsframe/evaluation"]
 AREAS: dict[str, tuple[list[str], list[str]]] = {
     "grammar": (
         ["fsframe/grammar.py"],
         ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/grammar.py"],
     ),
-    "interfaces": (INTERFACES, ["tests/core", "tests/table", *INTERFACES]),
-    "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
+    "interfaces": (INTERFACES, ["tests/core", "tests/table", "tests/front_door", *INTERFACES]),
+    "storage": (
+        ["fsframe/storage"],
+        [
+            "tests/storage",
+            "tests/core/test_model_columns.py",
+            "tests/show/test_display.py",
+            "tests/show/test_report.py",
+            "fsframe/storage",
+        ],
+    ),
+    "runs": (RUNS, ["tests/core", "tests/evaluation", *RUNS]),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],
         [*(f"tests/plugins/{name}" for name in FAMILIES), *OF_ALL],
