@@ -167,10 +167,9 @@ class Sheet:
         if dates:
             listing = some_of([self.word(column) for column in dates], 8)
             keys = ",".join(self._key(column) for column in dates[:20])
-            problems.insert(
-                0,
+            problems.append(
                 f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
-                f"{keys}), or convert them to days (--dates days)",
+                f"{keys}), or convert them to days (--dates days)"
             )
         if not bad and not infinite:
             return DataError(f"{self.path}: " + "; ".join(problems))

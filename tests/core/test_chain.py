@@ -207,6 +207,10 @@ def test_prediction_checks_its_table_and_the_authors_answer() -> None:
     holes[2, fitted.columns[1]] = np.nan
     with pytest.raises(DataError, match=f"row 3, column {fitted.columns[1] + 1}"):
         fitted.predict(holes)
+    filling = attrs.evolve(fitted, fill=np.zeros(8))
+    # Objects, as of a data frame of mixed columns.
+    found = filling.predict(holes.astype(object))
+    assert found.tolist() == fitted.predict(np.nan_to_num(holes)).tolist()
 
     class Wrong:
         def predict(self, X: np.ndarray) -> np.ndarray:

@@ -90,6 +90,7 @@ def test_pairs_without_main_effects_have_none() -> None:
         (([0, 1], [[0, 1], [2, 0]]), "not symmetric"),
         (([0, 1],), "need a matrix, or i, j and weight"),
         (([0, 1], None, [1], [0], [1.0]), "i < j"),
+        (([0, 1], None, [1], [1], [1.0]), "i < j"),
         (([0, 1], None, [0], [1], [1.0, 2.0]), "one weight each"),
         (([0, 1], None, [0], [2], [1.0]), "outside 0 … 1"),
         (([0, 1], None, [0], [1], [1.0], [1.0]), "diagonal"),

@@ -112,8 +112,15 @@ def test_many_alike_columns_are_not_a_label_if_another_is_named_so(here: Path) -
     table = {"diagnosis": list(map(str, draw.integers(0, 2, 60)))} | snps
     with pytest.raises(UntidyTableError, match="'diagnosis' looks more like one"):
         fsframe.read(write(here / "snps.csv", table))
-    del table["diagnosis"]
+    typed = {"tumour_type": table.pop("diagnosis")}
     assert fsframe.read(write(here / "snps.csv", table)).label_name == "rs29"
+    measured = [f"{value:.3f}" for value in draw.normal(size=60)]
+    # The last is compared with the ten before it.
+    for other in ({"rs29": typed["tumour_type"]}, {"rs28": measured}):
+        found = fsframe.read(write(here / "snps.csv", typed | snps | other))
+        assert found.label_name == "rs29"
+    with pytest.raises(UntidyTableError, match="'tumour_type' looks more like one"):
+        fsframe.read(write(here / "snps.csv", typed | snps | {"rs18": measured}))
 
 
 def test_confounding_is_said_in_words_and_adjusted_for(call: Call, untidy: Path) -> None:

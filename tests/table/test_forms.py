@@ -82,12 +82,13 @@ def test_the_sign_that_parts_all_lines_is_the_delimiter(put, names, values):
     assert (data.X[0].tolist(), data.classes) == (values, ("a", "b"))
 
 
-def test_a_title_above_names_of_more_than_a_megabyte_is_found(put):
-    names = [f"{'x' * 60}{k}" for k in range(20_000)]
-    row = ",".join(["1.5"] * 20_000)
+@pytest.mark.parametrize("width", [3, 20_000])
+def test_a_title_is_found_above_few_names_and_above_more_than_a_megabyte(put, width):
+    names = [f"{'x' * 60}{k}" for k in range(width)]
+    row = ",".join(["1.5"] * width)
     rows = [f"{row},{label}" for label in "abab"]
     data = read(put("\n".join(["A study, 2021", ",".join([*names, "class"]), *rows]) + "\n"))
-    assert (data.n_features, data.n_samples) == (20_000, 4)
+    assert (data.n_features, data.n_samples) == (width, 4)
     assert any("were taken as a title" in said for said in data.warnings)
 
 

@@ -259,6 +259,12 @@ def test_table_that_changes_while_it_is_used_is_refused(
     frame[:90].write_parquet(folder / "00.parquet")
     with pytest.raises(DataError, match="was changed while it was in use"):
         data.loaded()
+    given = [frame]
+    lazy = fsframe.read(frame.lazy().map_batches(lambda _: given[-1]))
+    for rows in (frame[:90], polars.concat([frame, frame])):
+        given.append(rows)
+        with pytest.raises(DataError, match="was changed while it was in use"):
+            lazy.loaded()
 
 
 def test_refusals_name_what_would_work(

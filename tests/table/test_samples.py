@@ -338,6 +338,9 @@ def test_columns_may_have_the_names_of_samples_in_theirs(
     notes = "\n".join(found.warnings)
     assert f"samples are the columns called '{begin}…{end}'" in notes
     assert "columns about the features, not samples: 'Score', 'Reverse'" in notes
+    (folder / "half.txt").write_text(lines([row[: 2 + N // 2] for row in [head, *rows]]))
+    with pytest.raises(DataError, match="no row for 13 of the 13 samples"):
+        read(folder, "half.txt", transpose=True, samples=folder / "about.csv")
     twice = [[*row[:-1], *row[2:-1], row[-1]] for row in rows]
     more = [*head[:-1], *(f"iBAQ {name}" for name in NAMES), head[-1]]
     (folder / "groups.txt").write_text(lines([more, *twice]))

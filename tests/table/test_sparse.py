@@ -28,6 +28,8 @@ def pair():
 def test_it_stays_sparse_through_rows_columns_and_pickles(pair):
     held, wide = pair
     assert held.nbytes < wide.nbytes / 2 and not held.in_memory
+    kept = held.matrix
+    assert kept.nbytes == kept.values.nbytes + kept.rows.nbytes + kept.starts.nbytes
     assert "sparse: " in repr(held) and held.sha256 == wide.sha256
     rows, columns = np.array([5, 5, 0, 7]), np.array([9, 4, 30, 2, 1])
     part = held.take_rows(rows).take_columns(columns)
