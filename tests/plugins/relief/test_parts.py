@@ -54,12 +54,16 @@ def test_equal_rows_beyond_the_lists_are_found_in_longer_ones(
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
 
-def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [0, 240])
+def test_shuffled_rows_give_the_same_bits(tmp_path: Path, more: int) -> None:
+    """With many columns, the rows of a part are in two tiles."""
     frame = mixed_table(*WITHOUT, twins=30)
+    noise = np.random.default_rng(2).normal(size=(len(frame), more))
+    frame = frame.hstack([polars.Series(f"n{k}", noise[:, k]) for k in range(more)])
     method = fsframe.selectors["relieff"](m=60)
-    expected = method.select(divided(frame, tmp_path / "a", (150,)))
+    expected = method.select(divided(frame, tmp_path / "a", (150,), label="y"))
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
-    found = method.select(divided(shuffled, tmp_path / "b", (10, 150)))
+    found = method.select(divided(shuffled, tmp_path / "b", (10, 150), label="y"))
     assert found.scores.tobytes() == expected.scores.tobytes()
 
 
