@@ -419,9 +419,12 @@ def tested(mutant: Mutant, budget: float) -> str:
 def load_what_stays() -> None:
     """Import modules that do not change, once for all forks."""
     import h5py  # noqa: F401
-    import hypothesis  # noqa: F401
+    import hypothesis.strategies
     import numba  # noqa: F401
     import scipy.stats  # noqa: F401
+
+    # Its table of all characters takes seconds under the watch, in the first test that draws text.
+    hypothesis.strategies.text().validate()
 
 
 def main() -> None:
