@@ -28,13 +28,14 @@ def symmetric(m: int, seed: int = 0) -> np.ndarray:
 
 def with_metric(record, m: int = 60):
     """A record with one stage whose W is in the model, in a table and the pair weights."""
-    matrix = symmetric(m)
+    matrix, skew = symmetric(m), symmetric(m, 2)
+    skew[-1, -2] += 1.0
     names = tuple(f"x{k}" for k in range(m))
     found = Selection(
         selected=[0],
         scores=np.ones(m),
         pair_weights=PairWeights(np.arange(m), matrix),
-        model={"W": matrix, "other": symmetric(m, 1), "skew": symmetric(m, 2) + np.eye(m, k=1)},
+        model={"W": matrix, "other": symmetric(m, 1), "skew": skew},
         model_columns={"W": (0, 1)},
         tables={"again": matrix.copy(), "bits": np.tile(np.arange(9000) % 2 == 0, 2)},
         features_in=np.arange(m),

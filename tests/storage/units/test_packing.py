@@ -7,7 +7,7 @@ import json
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -38,6 +38,7 @@ def test_numbers_come_back_bit_by_bit(given_arrays):
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1))
+@example(["\ud7ff", "\ue000", "\U0010ffff"])
 def test_texts_come_back(texts):
     found, meta = unpack(pack({"names": np.array(texts)}, {"also": texts}))
     assert found["names"].tolist() == texts
@@ -131,6 +132,7 @@ def forged(entries: object, payload: bytes = b"", meta: object = None) -> bytes:
         (b"fsframe-arrays 1\n\0" + (1 << 63).to_bytes(8, "little"), "cut short"),
         (b"fsframe-arrays 1\n\0" + (2).to_bytes(8, "little") + b"[]", "lacks"),
         (b"\x80\x04\x95", "not a packet"),
+        (b"F" + SOUND[1:], "not a packet"),
     ],
 )
 def test_hostile_packets_are_refused_with_the_reason(content, reason):
