@@ -27,7 +27,7 @@ Tests that noticed a fault in the same module before come first, then the others
 
 FILE gets one line for each mutant (those it has are not tried again): area, module, line, fault,
 how it ended, how many tests could have noticed. Column `why` says of a survivor why no test fails:
-it is written by hand and kept.
+it is written by hand and kept, as is `killed: by a test written since` in place of `survived`.
 Linux only.
 """
 
