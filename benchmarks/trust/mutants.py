@@ -18,7 +18,8 @@ that they alone would notice counts as survived.
 
 Area `interfaces` has tables and methods, area `runs` chains and evaluations. What is tested beside
 its own folder of tests has these tests in its area too: guesses about columns stand in
-`tests/front_door`, tables of results as stored in `tests/show`.
+`tests/front_door`, tables of results as stored in `tests/show`, covariates of a chain in
+`tests/table`.
 
 Area `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
 the tests of its family run against it, for `--kernel-budget` seconds of processor: which lines a
@@ -89,7 +90,10 @@ AREAS: dict[str, tuple[list[str], list[str]]] = {
             "fsframe/storage",
         ],
     ),
-    "runs": (RUNS, ["tests/core", "tests/evaluation", *RUNS]),
+    "runs": (
+        RUNS,
+        ["tests/core", "tests/evaluation", "tests/table/test_roles_of_columns.py", *RUNS],
+    ),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],
         [*(f"tests/plugins/{name}" for name in FAMILIES), *OF_ALL],

@@ -243,7 +243,7 @@ def _notify_end(active: Observers, record: RunRecord) -> None:
     known = len(active.warnings)
     active.notify("run_ended", record)
     for text in active.warnings[known:]:
-        warnings.warn(text, FsframeWarning, stacklevel=3)
+        warnings.warn(text, FsframeWarning, stacklevel=4)
 
 
 def _check_names(chain: RunsInSteps) -> None:

@@ -127,8 +127,9 @@ def test_a_log_that_nobody_reads_computes_no_digest(data, caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, logger="fsframe.run"):
         assert Chain.parse("mim:top=2").run(data).warnings == ()
     caplog.set_level(logging.INFO, logger="fsframe.run")
-    with pytest.warns(FsframeWarning, match="RunLog failed in run_ended"):
+    with pytest.warns(FsframeWarning, match="RunLog failed in run_ended") as told:
         Chain.parse("mim:top=2").run(data)
+    assert told[0].filename == __file__, "the caller's line is not named"
 
 
 def test_the_tracker_on_the_page_is_the_one_that_is_tested() -> None:

@@ -186,6 +186,8 @@ def test_the_signed_rank_posterior_turns_with_its_sign_and_comes_back_bit_by_bit
     assert turned[::-1] == pytest.approx(one, abs=1e-12)
     assert signed_rank_posterior(d / 1000, 0.01)[1] > 0.999
     assert signed_rank_posterior(d + 1, 0.01)[2] > 0.999
+    # Of so many tables, the weights are drawn in two parts.
+    assert sum(signed_rank_posterior(np.resize(d, 100), 0.01)) == pytest.approx(1)
 
 
 def test_the_correlated_posterior_without_a_region_has_the_p_values_of_the_corrected_test():

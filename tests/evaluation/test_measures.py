@@ -264,6 +264,11 @@ def test_groups_count_once_and_vote():
     assert by_group.n_groups == 20 == by_group.n_voting
     assert by_group.accuracies == pytest.approx(shares.mean(axis=0))
     assert by_group.vote == pytest.approx((shares > 0.5).mean())
+    # A group of rows of several classes has no vote.
+    mixed = table(groups=np.where(groups < 6, 0, groups))
+    assert len(set(mixed.y[mixed.groups == 0])) > 1
+    by_group = summarise(CrossValidation(base="knn", folds=4).select(mixed, seed=0)).by_group
+    assert by_group.n_voting == by_group.n_groups - 1
     assert summarise(CrossValidation(base="knn", folds=4).select(table())).by_group is None
 
 

@@ -168,3 +168,5 @@ def test_a_comparison_counts_people_as_an_evaluation_does():
     alone = fsframe.evaluate(chains[0], data, **options).measures["accuracy"].interval
     compared = fsframe.compare(chains, data, **options).comparison.intervals[0, 0]
     assert tuple(compared) == alone == interval_within(1.0, 0.0, 6, units=12)
+    rows = fsframe.evaluate(chains[0], Dataset.from_arrays(X, y), **options)
+    assert rows.measures["accuracy"].interval == interval_within(1.0, 0.0, 6, units=60)

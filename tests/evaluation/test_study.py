@@ -221,6 +221,9 @@ path = "one.csv"
 lable = "class"
 groups = 3.5
 ordinal = { a = "low" }
+[[tables]]
+path = "one.csv"
+name = ""
 """
     )
     done = ran("study bad.toml")
@@ -240,6 +243,7 @@ ordinal = { a = "low" }
         "tables[1].groups: must be a text or a whole number",
         "tables[1].ordinal: must be a list of texts or a table of lists of texts",
         "tables[1] (one): metric=brier: it needs probabilities",
+        "tables[2].name: must be a text",
     ):
         assert words in done.err, words
     assert not list(folder.glob("bad*/"))

@@ -67,7 +67,8 @@ def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
 
 
 @pytest.mark.parametrize("chain", ["relieff", "mrmr", "fcbf", "immigrate", "condred",
-                                   "mim:discretise=mdl", "mim:estimator=knn", "relieff turf",
+                                   "mim:discretise=mdl", "mim:estimator=knn",
+                                   "relieff turf", "relieff:top=3 mim",
                                    "mim:top=3 relieff ensemble:n=4"])  # fmt: skip
 def test_what_knows_no_covariates_refuses_before_any_work(confounded, chain):
     with pytest.raises(DataError, match=r"cannot adjust for f9 \(--adjust\)"):
