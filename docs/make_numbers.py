@@ -355,7 +355,7 @@ FIGURES: dict[str, list[Figure]] = {
         ),
         Figure(
             "Mutation testing: small faults that tests detect",
-            "python benchmarks/trust/mutants.py grammar storage interfaces --each 45 "
+            "python benchmarks/trust/mutants.py grammar storage runs interfaces --each 45 "
             "--seed 11 --test 2.5 --out FILE; … kernels --each 60 --seed 11 --out FILE",
             ("trust/results/mutants.csv",),
             mutants,
