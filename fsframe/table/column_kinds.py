@@ -31,7 +31,8 @@ _MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
-_MARKED = re.compile(r"([~≈]?)\s*(.*?)\s*([*†‡]*)", re.DOTALL)
+_ABOUT, _NOTES = "~≈", "*†‡"
+_MARKS, _NONE = frozenset(_ABOUT + _NOTES), frozenset[str]()
 _FLAGS = frozenset({"H", "L", "HH", "LL"})
 """What laboratories write behind a number that is too high or too low."""
 _OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
@@ -107,11 +108,11 @@ def spelled_numbers(
     meant: dict[str, _Meant] = {}
     for text in texts:
         scaled = _SCALED.fullmatch(text) if scales else None
-        one = _meant(scaled[1] if scaled else owed.get(text, text), decimal)
+        factor = _SCALES[scaled[2]] if scaled else -1.0 if text in owed else 1.0
+        one = _meant(scaled[1] if scaled else owed.get(text, text), factor, decimal)
         if one is None:
             return None
-        factor = (-1.0 if text in owed else 1.0) * (_SCALES[scaled[2]] if scaled else 1.0)
-        meant[text] = attrs.evolve(one, value=factor * one.value)
+        meant[text] = one
     each = meant.values()
     units = list(dict.fromkeys(_singular(one.unit) for one in each if one.unit))
     flags = [] if all(one.unit for one in each) or not _FLAGS.issuperset(units) else units
@@ -147,7 +148,7 @@ def spelled_numbers(
     return values, ", ".join(filter(None, told))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(kw_only=True)
 class _Meant:
     """What a spelling means: a value, the number as it is spelled, its unit, the sign of a limit,
     and signs that are left out."""
@@ -168,12 +169,11 @@ class _Meant:
         return self.number.count(",") != 1 or "." in self.number or priced
 
 
-def _meant(text: str, decimal: str) -> _Meant | None:
-    """What a cell means, None if it is no number; a value below a limit is half of it."""
-    found = _MARKED.fullmatch(text)
-    assert found is not None
-    limit = _limit(found[2])
-    match = _with_unit(limit[2] if limit else found[2], decimal)
+def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
+    """What a cell means times `factor`, half of it below a limit; None if it is no number."""
+    plain = text.lstrip(_ABOUT).rstrip(_NOTES).strip()
+    limit = _limit(plain)
+    match = _with_unit(limit[2] if limit else plain, decimal)
     if match is None:
         return None
     number, blank, unit = match[1], match[2], match[3] or ""
@@ -181,14 +181,14 @@ def _meant(text: str, decimal: str) -> _Meant | None:
     odd = len(unit) == 1 or _DIGIT.search(unit)
     if unit and not blank and unit not in f"%‰°{_MONEY}" and odd:
         return None
-    value = float(_SEPARATED.sub("", number))
+    value = factor * float(_SEPARATED.sub("", number))
     sign = limit[1] if limit else ""
     return _Meant(
         value=value / 2 if sign in ("<", "≤") and value > 0 else value,
         number=number,
         unit=unit,
         limit=sign,
-        marks=frozenset({found[1], *found[3]} - {"", " "}),
+        marks=_MARKS.intersection(text) if len(plain) < len(text) else _NONE,
     )
 
 
