@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import contextlib
 import gzip
 import io
 import lzma
@@ -208,6 +209,9 @@ _SIGNATURES = {
 }
 _STEP = 1 << 22
 
+_OTHER = re.compile(rb"[\x80-\xff]+")
+_OF_OTHER_LETTERS = ("gb18030", "big5", "shift_jis", "euc-kr", "windows-1251")
+
 
 def load_bytes(path: Path) -> bytes:
     """All bytes of a file, or of standard input; DataError if they are more than memory allows."""
@@ -324,11 +328,34 @@ def _check_utf8(raw: bytes, path: Path) -> None:
     line_start = raw.rfind(b"\n", 0, place) + 1
     line = raw.count(b"\n", 0, place) + 1
     column = len(raw[line_start:place].decode("utf-8", errors="replace")) + 1
+    where = f"{path}, line {line}, character {column}: byte 0x{raw[place]:02x} is not UTF-8"
+    likely = _encodings_of(raw[place : place + _STEP])
+    if likely:
+        raise DataError(
+            f"{where}; the file may be in {' or '.join(likely)}: say in which (encoding=, "
+            "--encoding)"
+        )
     raise DataError(
-        f"{path}, line {line}, character {column}: byte 0x{raw[place]:02x} is not UTF-8; the file "
-        "may be in Latin-1 or Windows-1252: say so (encoding='windows-1252', --encoding "
-        "windows-1252)"
+        f"{where}; the file may be in Latin-1 or Windows-1252: say so (encoding='windows-1252', "
+        "--encoding windows-1252)"
     )
+
+
+def _encodings_of(raw: bytes) -> list[str]:
+    """Encodings of other letters than Latin ones that a text may be in: there most bytes that are
+    not of ASCII stand beside another."""
+    runs = _OTHER.findall(raw)
+    # Not of `Größe` alone.
+    if sum(map(len, runs)) < max(6, 1.7 * len(runs)):
+        return []
+    # What was cut may end within a character.
+    lines = raw[: raw.rfind(b"\n") + 1] or raw
+    found = []
+    for name in _OF_OTHER_LETTERS:
+        with contextlib.suppress(UnicodeDecodeError):
+            lines.decode(name)
+            found.append(name)
+    return found
 
 
 def _decompressed(raw: bytes, packed: str, path: Path) -> bytes:

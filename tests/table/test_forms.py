@@ -231,6 +231,18 @@ def test_an_encoding_can_be_said(put, name):
         read(put(text.encode("latin-1")), encoding="ascii")
 
 
+@pytest.mark.parametrize(
+    ("words", "encoding", "named"),
+    [("血糖,结果", "gb18030", "gb18030"), ("возраст,исход", "windows-1251", "windows-1251"),
+     ("血圧,データ", "shift_jis", "shift_jis"), ("Größe,Alter", "latin-1", "Latin-1")],
+)  # fmt: skip
+def test_the_encoding_that_a_text_may_have_is_named(put, words, encoding, named):
+    path = put(f"{words},class\n1,2,x\n2,3,y\n3,1,x\n4,5,y\n".encode(encoding), "t.csv")
+    with pytest.raises(DataError, match=named):
+        read(path)
+    assert read(path, encoding=encoding).feature_names == tuple(words.split(","))
+
+
 def test_standard_input_is_read_once_and_asked_for_by_a_dash(put, plain, monkeypatch):
     once = cache(text_file._standard_input.__wrapped__)
     monkeypatch.setattr(text_file, "_standard_input", once)
