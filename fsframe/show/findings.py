@@ -192,6 +192,8 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         ):
             what += " A limit of detection may be replaced in the file instead, such as by its half"
         words = [word for text in texts for word in ("--na", text)]
+        if not guesses.found.takes_codes:
+            what += " Then make them NaN in the frame"
         yield _finding(guesses, columns, what, *words)
 
 

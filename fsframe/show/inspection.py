@@ -27,7 +27,7 @@ from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.dialect import has_decimal_comma
-from fsframe.table.doubts import as_words, categories_of, in_order, in_short
+from fsframe.table.doubts import SETTLES, as_words, categories_of, in_order, in_short
 from fsframe.table.frames import is_frame
 from fsframe.table.label_guess import (
     LabelGuess,
@@ -163,6 +163,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         refused = f"samples seem to be in columns and {names[0]!r} to name the features: {way}"
     try:
         data = None if refused else read(path, **suggested)
+    except UntidyTableError as error:
+        refused = "; ".join(error.problem.removesuffix(SETTLES).splitlines())
     except DataError as error:
         refused = str(error)
     offered = [] if data is None else proposals_for(data)
@@ -225,7 +227,8 @@ def _decimal_commas(column: ColumnFacts) -> bool:
     """Whether the commonest cells of a column of text are numbers, one at least with a decimal
     comma."""
     cells = column.examples
-    return any(map(has_decimal_comma, cells)) and all(map(_NUMBER.fullmatch, cells))
+    likely = any(has_decimal_comma(cell, sure=False) for cell in cells)
+    return likely and all(map(_NUMBER.fullmatch, cells))
 
 
 def _command(path: str | os.PathLike[str], chain: str, given: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dialect import has_decimal_comma
 from fsframe.text import some_of
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -31,6 +32,7 @@ _MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
+_EDGES = re.compile(r"^[^0-9+-]+|[^0-9]+$")
 _ABOUT, _NOTES = "~≈", "*†‡"
 _MARKS, _NONE = frozenset(_ABOUT + _NOTES), frozenset[str]()
 _FLAGS = frozenset({"H", "L", "HH", "LL"})
@@ -66,7 +68,8 @@ def spelled_numbers(
     cells : sequence of str
         None where missing.
     decimal : {".", ","}
-        With a decimal comma, points separate thousands.
+        With a decimal comma, points separate thousands. It is one, too, where all cells are numbers
+        with one and some cannot be others.
     measured : bool
         Whether the column is known to hold numbers, so that few of them need not be levels.
 
@@ -99,8 +102,11 @@ def spelled_numbers(
     (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
     >>> spelled_numbers(["7.1 H", "~5*", *"123456"])[1]
     "without the flag 'H' and the sign '*' and the sign '~'"
+    >>> spelled_numbers(["0,5", "12", "-1,25"]), spelled_numbers(["0,5", "12", "2.5"])
+    ((array([ 0.5 , 12.  , -1.25]), 'with decimal commas'), None)
     """
     texts = Counter(cell for cell in cells if cell is not None)
+    given, decimal = decimal, _decimal_of(texts, decimal)
     scales = _scales_in(texts)
     owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
     # In parentheses all, numbers may be of references, or levels.
@@ -123,7 +129,8 @@ def spelled_numbers(
     sure = decimal == "," or any(one.is_sure for one in each)
     clear = not grouped or sure or all(_ONE_COMMA.fullmatch(one.number) for one in each)
     typeset = any(map(_MINUS.match, texts))
-    if not (units or grouped or typeset or limited or scales or owed or marks) or not clear:
+    changed = units or grouped or typeset or limited or scales or owed or marks
+    if not (changed or decimal != given) or not clear:
         return None
     if len(units) > 1 and not flags:
         return None
@@ -140,6 +147,7 @@ def spelled_numbers(
     sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
     told = [
         f"without {' and '.join(left)}" * bool(left),
+        "with decimal commas" * (decimal != given),
         "with typographic minus signs" * typeset,
         "with numbers in parentheses negative" * bool(owed),
         f"with {' and '.join(scales)} as {' and '.join(sizes)}" * bool(scales),
@@ -215,6 +223,12 @@ def _scales_in(texts: Counter[str]) -> list[str]:
     return letters if prices or (mixed and len(texts) >= _LEAST_MEASURED) else []
 
 
+def _decimal_of(texts: Iterable[str], given: str) -> str:
+    """The given decimal mark, or a comma if some cells have one for sure."""
+    commas = (_EDGES.sub("", text) for text in texts if "," in text)
+    return "," if given == "." and any(map(has_decimal_comma, commas)) else given
+
+
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
     """A number with a unit or none, its decimal mark made a point; `$5` is read as `5$`."""
     text = _MONEY_FIRST.sub(
@@ -243,6 +257,7 @@ def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int],
     >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
     ()
     """
+    decimal = _decimal_of(times, decimal)
     numeric = {text: match for text in times if (match := _with_unit(text, decimal))}
     limits = {text: limit for text in times if (limit := _limit(text))}
     of_limits = {text: match for text in limits if (match := _with_unit(limits[text][2], decimal))}

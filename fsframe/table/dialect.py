@@ -284,7 +284,7 @@ _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
 _COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
-_MOST_ANSWERS = 20
+_ANSWER = re.compile("[1-9]|1[0-9]|20")
 _QUOTED_COMMA = re.compile(r'"[+-]?[0-9]+,[0-9]+"')
 _THOUSAND = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
@@ -475,17 +475,21 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     return "," if (any(map(has_decimal_comma, commas)) if sign == "," else commas) else "."
 
 
-def has_decimal_comma(cell: str) -> bool:
-    """Whether a cell is a number with a decimal comma, and neither a thousand nor two answers.
+def has_decimal_comma(cell: str, *, sure: bool = True) -> bool:
+    """Whether a cell is a number with a decimal comma, and neither a thousand nor two answers;
+    unless it has to be `sure`, answers are written from the lowest to the highest.
 
     >>> [cell for cell in ("0,5", "-1,25", "7,3", "1,500", "1,3") if has_decimal_comma(cell)]
-    ['0,5', '-1,25', '7,3']
+    ['0,5', '-1,25']
+    >>> [cell for cell in ("7,3", "1,500", "1,3") if has_decimal_comma(cell, sure=False)]
+    ['7,3']
     """
     if not _COMMA.fullmatch(cell) or _THOUSAND.fullmatch(cell):
         return False
     first, second = cell.split(",")
-    answers = first.isdigit() and "0" not in (first, second[0])
-    return not (answers and int(first) < int(second) <= _MOST_ANSWERS)
+    if not _ANSWER.fullmatch(first) or not _ANSWER.fullmatch(second) or first == second:
+        return True
+    return not sure and int(first) > int(second)
 
 
 def first_records(raw: bytes, start: int = 0) -> tuple[list[str], list[int]]:

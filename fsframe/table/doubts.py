@@ -83,6 +83,10 @@ def check_default_label(
     )
 
 
+SETTLES = "\nWhat would settle it:"
+"""Before the ways, at the end of a problem."""
+
+
 def untidy(
     problem: str,
     contents: Contents,
@@ -97,7 +101,7 @@ def untidy(
         guesses.dates = []
     way = added(guesses.suggested(given, known=known, adjusting=False), given)
     ways = (in_short(way, guesses.names, given),) if way else ()
-    return UntidyTableError(f"{problem}\nWhat would settle it:", ways)
+    return UntidyTableError(f"{problem}{SETTLES}" if ways else problem, ways)
 
 
 def check_frame_label(

@@ -652,6 +652,20 @@ def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
             fsframe.inspect(**wrong)
 
 
+def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about() -> None:
+    """As pandas reads a table whose decimal mark nobody told it."""
+    said = [f"{k / 8:.2f}".replace(".", ",") for k in range(ROWS)]
+    frame = measurements(a=said, share=[f"{text} %" for text in said], b=["ill", *said[1:]]).select(
+        "a", "share", "b", "g1", "grp"
+    )
+    data = fsframe.read(frame.drop("b"), label="grp")
+    assert data.X[9, :2].tolist() == [1.12, 1.12]
+    assert "column 'a' was read as numbers with decimal commas" in data.warnings
+    found = " ".join(str(fsframe.inspect(frame)).split())
+    assert "b: numbers but for 'ill' (1 time): missing values? Then make them NaN" in found
+    assert "What would settle" not in found
+
+
 def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(here: Path) -> None:
     draw = np.random.default_rng(5)
     frame = measurements(
