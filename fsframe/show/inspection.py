@@ -180,7 +180,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         except FsframeError as error:
             refused = str(error)
     if data is not None:
-        spelled = (text for text in data.warnings if "was read as numbers" in text)
+        spelled = (text for text in data.warnings if "read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
         findings += [Finding((), text) for text in told]
         findings += findings_in(data)

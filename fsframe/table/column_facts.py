@@ -16,8 +16,8 @@ from fsframe.table.column_kinds import (
     OTHER_DATE,
     level_text,
     merged_spellings,
+    numbers_in,
     odd_cells,
-    spelled_numbers,
 )
 from fsframe.table.frames import columns_of, is_category, series_values
 
@@ -317,8 +317,8 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
         values = series_values(series)
         # As they are read.
         if isinstance(values, list) and not is_category(series):
-            spelled = spelled_numbers(values)
-            return values if spelled is None else spelled[0]
+            numbers = numbers_in(values)
+            return values if numbers is None else numbers
         return values
 
     names = [title for title, _ in columns]

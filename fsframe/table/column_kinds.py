@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dialect import has_decimal_comma
+from fsframe.table.text_file import is_number
 from fsframe.text import some_of
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -198,6 +199,19 @@ def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
         limit=sign,
         marks=_MARKS.intersection(text) if len(plain) < len(text) else _NONE,
     )
+
+
+def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """The numbers of cells of text, plain or as `spelled_numbers` reads them; None if one is none.
+
+    >>> numbers_in(["1.5", None, "2"]), numbers_in(["1 mg", "2 mg"]), numbers_in(["1", "b"])
+    (array([1.5, nan, 2. ]), array([1., 2.]), None)
+    """
+    known = {cell for cell in cells if cell}
+    if known and all(map(is_number, known)):
+        return np.array([float(cell) if cell else np.nan for cell in cells])
+    spelled = spelled_numbers([cell or None for cell in cells])
+    return None if spelled is None else spelled[0]
 
 
 def label_numbers(
@@ -428,17 +442,29 @@ def coded_note(levels: Sequence[str], name: str) -> str:
 
 
 _CODED = re.compile("text in column (.*?) was coded: ([^;]*)", re.DOTALL)
+_SPELLED = re.compile(
+    "column ('.*'|\".*\") (?:was read as numbers (.*)|holds text, and was read as numbers)",
+    re.DOTALL,
+)
+_AS_NUMBERS = "were read as numbers"
 _ALIKE, _MANY_CODED = 4, 10
 
 
 def coded_together(notes: Iterable[str]) -> list[str]:
-    """`notes` with those of columns that are coded alike, if they are four or more, as one; and
-    with one for all that are coded each in its own way, if these are more than ten.
+    """`notes` with those of columns that are coded, or spelled as numbers, alike, if they are four
+    or more, as one; and with one for all that are coded each in its own way, if these are more than
+    ten.
 
     >>> coded_together(f"text in column {name!r} was coded: a=0, b=1" for name in "stuv")
     ["text in 4 columns was coded: a=0, b=1 ('s', 't', 'u', 'v')"]
+    >>> coded_together(number_note(name, "with decimal commas") for name in "stuv")
+    ["4 columns were read as numbers with decimal commas ('s', 't', 'u', 'v')"]
     """
     notes = list(notes)
+    spelled: dict[str | None, list[str]] = {}
+    for note in notes:
+        if match := _SPELLED.fullmatch(note):
+            spelled.setdefault(match[2], []).append(match[1])
     told = {note: match for note in notes if (match := _CODED.fullmatch(note))}
     by_codes: dict[str, list[str]] = {}
     for match in told.values():
@@ -446,6 +472,10 @@ def coded_together(notes: Iterable[str]) -> list[str]:
     alone = [column for group in by_codes.values() if len(group) < _ALIKE for column in group]
 
     def said(note: str) -> str:
+        numbers = _SPELLED.fullmatch(note)
+        if numbers and len(alike := spelled[numbers[2]]) >= _ALIKE:
+            how = f"{_AS_NUMBERS} {numbers[2]}" if numbers[2] else f"hold text, and {_AS_NUMBERS}"
+            return f"{len(alike)} columns {how} ({some_of(alike)})"
         codes = told[note][2] if note in told else ""
         columns = by_codes.get(codes, [])
         if len(columns) >= _ALIKE:

@@ -17,7 +17,7 @@ from fsframe.table.array_files import load_arrays
 from fsframe.table.arrays import column_block
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
-from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
+from fsframe.table.column_kinds import ColumnKind, numbers_in, numbers_of, spelled_numbers
 from fsframe.table.columns import check_finite, column_word, find_column
 from fsframe.table.dialect import delimiter_name, quoted, unquote
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
@@ -97,11 +97,11 @@ class Table:
         numbers = np.empty((self.n_rows, len(columns)))
         for place, column in enumerate(columns):
             values = self.column(column)
-            spelled = spelled_numbers(values) if isinstance(values, list) else (values, "")
-            if spelled is None:
+            found = numbers_in(values) if isinstance(values, list) else values
+            if found is None:
                 word = column_word(column, self.names[column])
                 raise DataError(f"{self.path}: {word} holds text, not numbers")
-            numbers[:, place] = spelled[0]
+            numbers[:, place] = found
         return numbers
 
     def blocks(self) -> Iterator[Block]:

@@ -661,6 +661,14 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about() -
     data = fsframe.read(frame.drop("b"), label="grp")
     assert data.X[9, :2].tolist() == [1.12, 1.12]
     assert "column 'a' was read as numbers with decimal commas" in data.warnings
+    # Of many such columns one note, and plain numbers that are text are numbers here, too.
+    table = measurements(**dict.fromkeys("abcd", said))
+    many = table.with_columns(polars.col("^g.$").cast(str)).drop("g4")
+    notes = "4 columns hold text, and were read as numbers ('g0', 'g1', 'g2', 'g3')"
+    commas = "4 columns were read as numbers with decimal commas ('a', 'b', 'c', 'd')"
+    assert {notes, commas} <= {*fsframe.read(many, label="grp").warnings}
+    told = " ".join(str(fsframe.inspect(many)).split())
+    assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
     found = " ".join(str(fsframe.inspect(frame)).split())
     assert "b: numbers but for 'ill' (1 time): missing values? Then make them NaN" in found
     assert "What would settle" not in found
