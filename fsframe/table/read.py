@@ -302,6 +302,9 @@ def read(
     if labels is not None:
         asked["label"] = label = label_of(table)
     if isinstance(table, Sheet):
+        if table.cells.decimal == ",":
+            # Few rows to predict may not show it.
+            reading["decimal"] = ","
         worded = (*texts, *([] if event is None else [event]))
         return finished(from_sheet(table, asked, task, worded=worded, given=reading))
     if isinstance(table, ArrayTable):
