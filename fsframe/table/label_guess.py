@@ -37,9 +37,12 @@ from fsframe.table.column_names import (
 from fsframe.table.side_columns import event_levels
 from fsframe.table.text_file import is_number
 
-_IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_IDENTIFIER = re.compile(
+    r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode|seqn|seqno)$|.*[a-z]I[Dd]$"
+)
 _MEASURED_TEXT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[/:]\s*[0-9]+(?:[.:][0-9]+)?")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
+_NO_COUNT = 100_000
 
 
 @attrs.frozen(kw_only=True)
@@ -120,8 +123,10 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
     numbered = set(name_words(column.name)[-1:]) & {"number", "num", "nr", "no"}
     if numbered and column.kind == "whole number" and column.low >= 0:
-        # So many numbers drawn from their range would hardly all differ.
-        named = named or n_rows**2 > 30 * (column.high - column.low + 1)
+        # So many numbers drawn from their range would hardly all differ; and no count of anything
+        # has six digits in every row, and differs.
+        dense = n_rows**2 > 30 * (column.high - column.low + 1)
+        named = named or dense or column.low >= _NO_COUNT
     if set(name_words(column.name)) & CONSECUTIVE:
         named = named or column.high - column.low == n_rows - 1
     if column.kind == "text" and not named:

@@ -554,6 +554,11 @@ def test_a_number_of_each_row_identifies_it(call: Call, here: Path) -> None:
     frame = measurements(EmployeeNumber=numbers, MitoticNumber=[k * k for k in range(ROWS)])
     frame.select("EmployeeNumber", "MitoticNumber", "g1", "g2", "grp").write_csv(here / "t.csv")
     assert inspect_table(here / "t.csv").options["drop"] == ["EmployeeNumber"]
+    drawn = np.random.default_rng(2).choice(99_999, ROWS, replace=False)
+    numbers = {"SEQN": drawn.tolist(), "Matrikel-Nr.": (drawn + 3_000_000).tolist()}
+    frame = measurements(**numbers, Number=drawn.tolist())
+    frame.select("SEQN", "Matrikel-Nr.", "Number", "g1", "grp").write_csv(here / "t.csv")
+    assert inspect_table(here / "t.csv").options["drop"] == ["SEQN", "Matrikel-Nr."]
 
 
 def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, here: Path) -> None:
