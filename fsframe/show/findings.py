@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -148,6 +149,8 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _looks_like_a_code(code: float, times: int, missing: str) -> str:
+    if math.isinf(code):
+        return f"{code:g} in {counted(times, 'row')}: a division by zero? Take it as missing"
     return (
         f"{code:g} occurs {times} times, far from the other values, and looks like a code for a "
         f"missing {missing}"

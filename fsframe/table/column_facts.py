@@ -171,13 +171,13 @@ def maybe_coded_columns(
     X: NDArray[Any], lowest: NDArray[np.float64], highest: NDArray[np.float64]
 ) -> list[int]:
     """The columns of X (n, p) for which `likely_codes` is worth asking, by their (p,) extremes: an
-    extreme is a usual code, or the lowest is a whole number and the only negative one.
+    extreme is infinite or a usual code, or the lowest is a whole number and the only negative one.
 
     >>> X = np.array([[-999.0, -200, -20], [3, 4, -7], [5, -200, 6]])
     >>> maybe_coded_columns(X, X.min(axis=0), X.max(axis=0))
     [0, 1]
     """
-    usual = [*_USUAL_CODES]
+    usual = [*_USUAL_CODES, np.inf, -np.inf]
     maybe = np.isin(lowest, usual) | np.isin(highest, usual)
     negative = np.flatnonzero((lowest <= -9) & (lowest == np.floor(lowest)) & ~maybe)
     few = X[:, negative]
@@ -189,16 +189,18 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The lowest and the highest of (n,) values with how often they occur, if they look like codes
     for a missing one.
 
-    A code is an outlier: it is further from the other values than these are from each other, or it
-    is the only negative one. The others must be at least three different ones, and ten beside a
-    negative number that is no usual code.
+    An infinite value is one. Others are outliers: further from the other values than these are from
+    each other, or the only negative one. The others must be at least three different ones, and ten
+    beside a negative number that is no usual code.
     """
     codes = []
     for code in (float(np.nanmin(values)), float(np.nanmax(values))):
-        usual = code in _USUAL_CODES
+        usual, times = code in _USUAL_CODES, int(np.count_nonzero(values == code))
+        if np.isinf(code):
+            codes.append((code, times))
+            continue
         if not usual and not (code <= -9 and code.is_integer()):
             continue
-        times = int(np.count_nonzero(values == code))
         rest = values[(values != code) & ~np.isnan(values)]
         if times < 2 or not len(rest):
             continue

@@ -539,6 +539,18 @@ def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(
     assert inspect_table(here / "t.csv").label == 19
 
 
+def test_infinite_cells_are_asked_about_and_the_command_runs(call: Call, here: Path) -> None:
+    cells = [float(k % 9) for k in range(ROWS)]
+    ratio, less = [*cells[:-2], np.inf, np.inf], [-np.inf, *cells[1:]]
+    frame = measurements(ratio=ratio, less=less).select("ratio", "less", "g1", "g2", "grp")
+    frame.write_csv(here / "t.csv")
+    found = call("inspect t.csv")
+    assert "ratio: inf in 2 rows: a division by zero?" in found.out
+    assert "--na inf --na -inf" in " ".join(found.out.replace("\\\n", "").split())
+    (chain, *_) = inspect_table(here / "t.csv").proposals
+    assert call(f"{chain.command.removeprefix('fsframe ')} --no-out").code == 0
+
+
 def test_codes_of_places_are_no_numbers(call: Call, here: Path) -> None:
     frame = measurements(
         postcode=[10115 + 37 * k for k in range(ROWS)], zip=[8000 + k % 4 for k in range(ROWS)]
