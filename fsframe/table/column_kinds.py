@@ -54,6 +54,8 @@ _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
 _MOST_ODD, _NUMBERS, _LEAST_MEASURED, _MOST_DOSES = 5, 0.5, 6, 10
+_LONGEST = 40
+"""Characters of a number with its unit."""
 
 
 def spelled_numbers(
@@ -239,7 +241,9 @@ def _scales_in(texts: Counter[str]) -> list[str]:
 
 def _decimal_of(texts: Iterable[str], given: str) -> str:
     """The given decimal mark, or a comma if some cells have one for sure."""
-    commas = (_EDGES.sub("", text) for text in texts if "," in text)
+    # In a long text, what stands at its ends would be looked for from everywhere.
+    short = (text for text in texts if "," in text and len(text) < _LONGEST)
+    commas = (_EDGES.sub("", text) for text in short)
     return "," if given == "." and any(map(has_decimal_comma, commas)) else given
 
 

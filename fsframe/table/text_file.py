@@ -332,8 +332,8 @@ def _check_utf8(raw: bytes, path: Path) -> None:
     likely = _encodings_of(raw[place : place + _STEP])
     if likely:
         raise DataError(
-            f"{where}; the file may be in {' or '.join(likely)}: say in which (encoding=, "
-            "--encoding)"
+            f"{where}; the file may be in {', '.join(likely)} or another encoding: say in which "
+            "(encoding=, --encoding)"
         )
     raise DataError(
         f"{where}; the file may be in Latin-1 or Windows-1252: say so (encoding='windows-1252', "
