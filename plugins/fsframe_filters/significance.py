@@ -218,8 +218,10 @@ class AnovaF(Selector):
             scores[start:stop], log_p[start:stop] = tests
             if self.ranks and self._exact(data, weights):
                 log_p[start:stop] = _of_rank_sums(values, data, log_p[start:stop])
-            for k in np.flatnonzero(data.categorical[start:stop]):
-                scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
+            nominal = np.flatnonzero(data.categorical[start:stop])
+            if nominal.size:
+                tests = _of_levels(block[:, nominal], data, weights)
+                scores[start + nominal], log_p[start + nominal] = tests
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
@@ -441,10 +443,29 @@ def _f_and_log_p(
     return scores, log_p
 
 
+_NO_TEST, _BY_CHI2 = -1.0, 0.0
+"""In place of the degrees of freedom of the rest: no information, and a statistic of χ²."""
+
+
 def _of_levels(
+    block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """F and log p of some nominal columns, as (m,) each."""
+    tests = [_test_of_levels(values, data, weights) for values in block.T]
+    scores, statistic, freedom, rest = np.array(tests).T
+    log_p = np.zeros(len(scores))
+    apart = np.isinf(statistic)
+    log_p[apart] = -np.inf
+    by_f, by_chi2 = (rest > 0) & ~apart, (rest == _BY_CHI2) & ~apart
+    log_p[by_f] = scipy.stats.f.logsf(statistic[by_f], freedom[by_f], rest[by_f])
+    log_p[by_chi2] = scipy.stats.chi2.logsf(statistic[by_chi2], freedom[by_chi2])
+    return scores, log_p
+
+
+def _test_of_levels(
     values: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
-) -> tuple[float, float]:
-    """F and log p of one nominal column."""
+) -> tuple[float, float, float, float]:
+    """F of one nominal column, the statistic of its test, and its degrees of freedom."""
     place, levels = level_places(values)
     known = place >= 0
     place, w, y = place[known], weights[known], data.y[known]
@@ -456,12 +477,12 @@ def _of_levels(
     groups = int(np.count_nonzero(np.bincount(y, weights=w))) if of_classes else many
     freedom, rest = groups - 1, n - groups
     if many < 2 or freedom < 1 or rest <= 0 or spread <= 1e-14 * n:
-        return 0.0, 0.0
+        return 0.0, 0.0, 1.0, _NO_TEST
     within = max(spread - between, 0.0)
     if within <= 1e-14 * spread:
-        return float(np.finfo(float).max), -np.inf
+        return float(np.finfo(float).max), np.inf, 1.0, _NO_TEST
     score = (max(between, 0.0) / freedom) / (within / rest)
     if data.task == "regression" or many == 2:
-        return score, float(scipy.stats.f.logsf(score, freedom, rest))
+        return score, score, freedom, rest
     statistic = (n - 1) * (many - 1) * max(between, 0.0) / spread
-    return score, float(scipy.stats.chi2.logsf(statistic, (many - 1) * freedom))
+    return score, statistic, (many - 1) * freedom, _BY_CHI2
