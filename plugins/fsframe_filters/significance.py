@@ -205,6 +205,14 @@ class AnovaF(Selector):
                         'missing="pairwise"; or fill them by a stage before it '
                         "(`impute anova-f`)"
                     )
+            nominal = data.categorical[start:stop]
+            numeric = start + np.flatnonzero(~nominal)
+            if nominal.any():
+                tests = _of_levels(block[:, nominal], data, weights)
+                scores[start:stop][nominal], log_p[start:stop][nominal] = tests
+                block, present = block[:, ~nominal], present[:, ~nominal]
+            if not numeric.size:
+                continue
             values = _ranks(block, data.counts) if self.ranks else block
             if model is None:
                 tests = _f_statistics(values, present, data, weights, curved=self.curved)
@@ -215,13 +223,9 @@ class AnovaF(Selector):
                     "anova-f: missing=pairwise has no partial F (--adjust); fill the gaps first "
                     "(`impute anova-f`)"
                 )
-            scores[start:stop], log_p[start:stop] = tests
+            scores[numeric], log_p[numeric] = tests
             if self.ranks and self._exact(data, weights):
-                log_p[start:stop] = _of_rank_sums(values, data, log_p[start:stop])
-            nominal = np.flatnonzero(data.categorical[start:stop])
-            if nominal.size:
-                tests = _of_levels(block[:, nominal], data, weights)
-                scores[start + nominal], log_p[start + nominal] = tests
+                log_p[numeric] = _of_rank_sums(values, data, log_p[numeric])
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
