@@ -135,7 +135,7 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
         )
 
 
-def _text_facts(cells: Sequence[str | None], name: str, decimal: str = ".") -> ColumnFacts:
+def _text_facts(cells: Sequence[str | None], name: str, decimal: str | None = None) -> ColumnFacts:
     """The facts of a column of text; None is a missing cell."""
     times = Counter(text for text in cells if text is not None)
     missing = len(cells) - sum(times.values())
@@ -343,7 +343,7 @@ def gathered(
     n_rows: int,
     column_of: Callable[[int], Column],
     blocks: Iterable[Block],
-    decimal: str = ".",
+    decimal: str | None = None,
 ) -> Contents:
     """The facts of all columns, in blocks; `column_of` gives a single one.
 

@@ -38,6 +38,7 @@ _ABOUT, _NOTES = "~≈", "*†‡"
 _MARKS, _NONE = frozenset(_ABOUT + _NOTES), frozenset[str]()
 _FLAGS = frozenset({"H", "L", "HH", "LL"})
 """What laboratories write behind a number that is too high or too low."""
+# Negative amounts, as accounts write them: (1,234).
 _OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
 _ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
@@ -59,7 +60,7 @@ _LONGEST = 40
 
 
 def spelled_numbers(
-    cells: Sequence[str | None], decimal: str = ".", *, measured: bool = False
+    cells: Sequence[str | None], decimal: str | None = None, *, measured: bool = False
 ) -> tuple[NDArray[np.float64], str] | None:
     """The numbers of a column in which all cells are numbers with the same unit or none.
 
@@ -70,9 +71,9 @@ def spelled_numbers(
     ----------
     cells : sequence of str
         None where missing.
-    decimal : {".", ","}
-        With a decimal comma, points separate thousands. It is one, too, where all cells are numbers
-        with one and some cannot be others.
+    decimal : {".", ","}, optional
+        With a decimal comma, points separate thousands. If it is not said, as in a data frame, it
+        is a comma where all cells are numbers with one, and some are no others.
     measured : bool
         Whether the column is known to hold numbers, so that few of them need not be levels.
 
@@ -109,7 +110,8 @@ def spelled_numbers(
     ((array([ 0.5 , 12.  , -1.25]), 'with decimal commas'), None)
     """
     texts = Counter(cell for cell in cells if cell is not None)
-    given, decimal = decimal, _decimal_of(texts, decimal)
+    found = _decimal_of(texts) if decimal is None else decimal
+    commas = found == "," and decimal is None
     scales = _scales_in(texts)
     owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
     # In parentheses all, numbers may be of references, or levels.
@@ -118,7 +120,7 @@ def spelled_numbers(
     for text in texts:
         scaled = _SCALED.fullmatch(text) if scales else None
         factor = _SCALES[scaled[2]] if scaled else -1.0 if text in owed else 1.0
-        one = _meant(scaled[1] if scaled else owed.get(text, text), factor, decimal)
+        one = _meant(scaled[1] if scaled else owed.get(text, text), factor, found)
         if one is None:
             return None
         meant[text] = one
@@ -129,11 +131,11 @@ def spelled_numbers(
     marks = sorted({mark for one in each for mark in one.marks})
     limited = {text: one for text, one in meant.items() if one.limit}
     # With a comma and three digits in all cells, either meaning is the same but for the unit.
-    sure = decimal == "," or any(one.is_sure for one in each)
+    sure = found == "," or any(one.is_sure for one in each)
     clear = not grouped or sure or all(_ONE_COMMA.fullmatch(one.number) for one in each)
     typeset = any(map(_MINUS.match, texts))
-    changed = units or grouped or typeset or limited or scales or owed or marks
-    if not (changed or decimal != given) or not clear:
+    changed = units or grouped or typeset or limited or scales or owed or marks or commas
+    if not changed or not clear:
         return None
     if len(units) > 1 and not flags:
         return None
@@ -150,7 +152,7 @@ def spelled_numbers(
     sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
     told = [
         f"without {' and '.join(left)}" * bool(left),
-        "with decimal commas" * (decimal != given),
+        "with decimal commas" * commas,
         "with typographic minus signs" * typeset,
         "with numbers in parentheses negative" * bool(owed),
         f"with {' and '.join(scales)} as {' and '.join(sizes)}" * bool(scales),
@@ -203,21 +205,30 @@ def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
     )
 
 
+def plain_numbers(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """The numbers of (n,) cells of text, NaN where empty; None if all are, or one is no number."""
+    known = {cell for cell in cells if cell}
+    if not known or not all(map(is_number, known)):
+        return None
+    return np.array([float(cell) if cell else np.nan for cell in cells])
+
+
 def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """The numbers of cells of text, plain or as `spelled_numbers` reads them; None if one is none.
+    """The numbers of (n,) cells of text, plain or as `spelled_numbers` reads them; None if one is
+    none.
 
     >>> numbers_in(["1.5", None, "2"]), numbers_in(["1 mg", "2 mg"]), numbers_in(["1", "b"])
     (array([1.5, nan, 2. ]), array([1., 2.]), None)
     """
-    known = {cell for cell in cells if cell}
-    if known and all(map(is_number, known)):
-        return np.array([float(cell) if cell else np.nan for cell in cells])
+    plain = plain_numbers(cells)
+    if plain is not None:
+        return plain
     spelled = spelled_numbers([cell or None for cell in cells])
     return None if spelled is None else spelled[0]
 
 
 def label_numbers(
-    cells: Sequence[str | None], decimal: str = "."
+    cells: Sequence[str | None], decimal: str | None = None
 ) -> tuple[NDArray[np.float64], str] | None:
     """`spelled_numbers` of a label, if they are so many that they are no classes.
 
@@ -239,12 +250,12 @@ def _scales_in(texts: Counter[str]) -> list[str]:
     return letters if prices or (mixed and len(texts) >= _LEAST_MEASURED) else []
 
 
-def _decimal_of(texts: Iterable[str], given: str) -> str:
-    """The given decimal mark, or a comma if some cells have one for sure."""
+def _decimal_of(texts: Iterable[str]) -> str:
+    """The decimal mark: a comma if some cells have one for sure."""
     # In a long text, what stands at its ends would be looked for from everywhere.
     short = (text for text in texts if "," in text and len(text) < _LONGEST)
     commas = (_EDGES.sub("", text) for text in short)
-    return "," if given == "." and any(map(has_decimal_comma, commas)) else given
+    return "," if any(map(has_decimal_comma, commas)) else "."
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
@@ -265,7 +276,7 @@ def _singular(unit: str) -> str:
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
 
-def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int], ...]:
+def odd_cells(times: Counter[str], decimal: str | None = None) -> tuple[tuple[str, int], ...]:
     """The few spellings that are no numbers in a column of numbers, with how often they occur.
 
     >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<LOD": 1}))
@@ -275,7 +286,7 @@ def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int],
     >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
     ()
     """
-    decimal = _decimal_of(times, decimal)
+    decimal = _decimal_of(times) if decimal is None else decimal
     numeric = {text: match for text in times if (match := _with_unit(text, decimal))}
     limits = {text: limit for text in times if (limit := _limit(text))}
     of_limits = {text: match for text in limits if (match := _with_unit(limits[text][2], decimal))}
@@ -551,7 +562,7 @@ def read_texts(
     *,
     order: tuple[str, ...] | None = None,
     nominal: bool = False,
-    decimal: str = ".",
+    decimal: str | None = None,
 ) -> TextsRead:
     """The cells of column `name` as numbers: by its declaration, or as they look.
 
@@ -562,7 +573,8 @@ def read_texts(
     order : tuple of str, optional
         The order of its levels, if it is ordinal.
     nominal : bool
-    decimal : {".", ","}
+    decimal : {".", ","}, optional
+        As for `spelled_numbers`.
 
     Returns
     -------

@@ -472,7 +472,9 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
         # `1,500` beside `20.000` leaves open which is which.
         sure = any(_THOUSANDS.fullmatch(cell.replace(",", ".")) is None for cell in commas)
         return "," if sure and all(_THOUSANDS.fullmatch(cell) for cell in points) else "."
-    return "," if (any(map(has_decimal_comma, commas)) if sign == "," else commas) else "."
+    if sign == ",":
+        commas = set(filter(has_decimal_comma, commas))
+    return "," if commas else "."
 
 
 def has_decimal_comma(cell: str, *, sure: bool = True) -> bool:

@@ -19,11 +19,11 @@ from fsframe.table.column_kinds import (
     level_text,
     number_note,
     numbers_of,
+    plain_numbers,
     ranks,
     read_texts,
 )
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
-from fsframe.table.text_file import is_number
 from fsframe.text import counted, did_you_mean, some_of
 
 
@@ -447,8 +447,8 @@ def _worded(
         cells = [None if cell is None else str(cell) for cell in cells]
     if not nominal:
         cells = [cell or None for cell in cells]
-    if order is None and not nominal and any(cells) and all(map(is_number, filter(None, cells))):
-        numbers = np.array([np.nan if cell is None else float(cell) for cell in cells])
+    numbers = None if order is not None or nominal else plain_numbers(cells)
+    if numbers is not None:
         return numbers, None, f"column {name!r} holds text, and was read as numbers"
     read = read_texts(cells, name, order=order, nominal=nominal)
     if read.unknown:

@@ -209,7 +209,7 @@ _SIGNATURES = {
 }
 _STEP = 1 << 22
 
-_OTHER = re.compile(rb"[\x80-\xff]+")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _OF_OTHER_LETTERS = ("gb18030", "big5", "shift_jis", "euc-kr", "windows-1251")
 
 
@@ -344,7 +344,7 @@ def _check_utf8(raw: bytes, path: Path) -> None:
 def _encodings_of(raw: bytes) -> list[str]:
     """Encodings of other letters than Latin ones that a text may be in: there most bytes that are
     not of ASCII stand beside another."""
-    runs = _OTHER.findall(raw)
+    runs = _NOT_ASCII.findall(raw)
     # Not of `Größe` alone.
     if sum(map(len, runs)) < max(6, 1.7 * len(runs)):
         return []

@@ -78,10 +78,11 @@ class AnovaF(Selector):
     target: for classes a monotone function of Kruskal and Wallis's H, F = (H/(C − 1)) /
     ((n − 1 − H)/(n − C)), for numeric targets of Spearman's correlation. Equal values share their
     mean rank; rows that a bootstrap draws twice count twice. F has too small p in few rows (6e-4
-    for 1e-3, 3e-5 for 9e-5 in two classes of 15). Between two classes of at most 49 rows, or 100
-    without equal values, p below 0.1 are therefore those of Wilcoxon's rank sum over all
-    permutations of the labels, ties included. For more classes and numeric targets a note says
-    so, because of many features more are false than promised.
+    for 1e-3, 3e-5 for 9e-5 in two classes of 15). With `alpha`, between two classes of at most 49
+    rows, or 100 without equal values, p below 0.1 are therefore those of Wilcoxon's rank sum over
+    all permutations of the labels, ties included. For more classes and numeric targets a note says
+    that of many features more are false than promised. Without `alpha`, as in resamples that need
+    scores only, p are those of F.
 
     With ``curved=true`` F compares the parabola a + bx + cx² of a numeric target with its mean: 2
     and n − 3 degrees of freedom (1 and n − 2 for columns of two values).
@@ -146,7 +147,7 @@ class AnovaF(Selector):
     def cost(self, n: int, p: int) -> Cost:
         if self.ranks:
             # Exact p of every tenth column, half of them with equal values.
-            exact = 4e-10 * n**3 * p if n < _FEW_ROWS else 0.0
+            exact = 4e-10 * n**3 * p if self.alpha and n < _FEW_ROWS else 0.0
             seconds = 4e-4 + 1.7e-5 * p + 8e-8 * n * p + exact
             formula = "4e-4 + 1.7e-5 p + 8e-8 np" + (" + 4e-10 n³p" if exact else "")
             return Cost(seconds=seconds, formula=formula)
@@ -190,6 +191,7 @@ class AnovaF(Selector):
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
         model = None if data.covariates is None else _Partial.of(data, weights)
+        exact = self._exact(data, weights)
         # Every block of a table in parts is one pass over its files: as wide as possible.
         widest = run.memory // _BLOCKS if data.in_parts else min(1 << 25, run.memory // 8)
         for start, stop in data.column_blocks(widest):
@@ -224,14 +226,14 @@ class AnovaF(Selector):
                     "(`impute anova-f`)"
                 )
             scores[numeric], log_p[numeric] = tests
-            if self.ranks and self._exact(data, weights):
+            if exact:
                 log_p[numeric] = _of_rank_sums(values, data, log_p[numeric])
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
         p = data.n_features
-        few = self.ranks and data.n_samples < _FEW_ROWS and not self._exact(data, weights)
+        few = self.ranks and data.n_samples < _FEW_ROWS and not exact
         if few and self.alpha and self.alpha / p < _SMALL:
             notes += (
                 f"p-values of ranks that are as small as {self.alpha / p:.1g} are two to five "
@@ -246,10 +248,11 @@ class AnovaF(Selector):
         )  # fmt: skip
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
-        """Whether p-values of ranks have an exact distribution here, if rows are few."""
+        """Whether small p-values of ranks are made exact where rows are few: where they decide."""
         whole = 1 if data.counts is None else data.counts
         classes = data.task == "classification" and data.n_classes == 2
-        return classes and data.covariates is None and bool((weights == whole).all())
+        possible = self.ranks and classes and data.covariates is None
+        return possible and self.alpha is not None and bool((weights == whole).all())
 
 
 @attrs.frozen(kw_only=True, eq=False)

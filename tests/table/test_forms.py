@@ -57,6 +57,8 @@ def test_decimal_commas_are_read_where_they_are_said_or_nothing_else_fits(put, p
     for given in ({}, {"decimal": ","}, {"decimal": ",", "delimiter": ","}):
         assert read(quoted, **given).X.tolist() == [[1, 2.5], [3, -400], [5, 6.125], [7, 0.8]]
     assert read(quoted).reading["decimal"] == ","
+    with pytest.raises(DataError, match=r"'2,50' is not a number"):
+        read(quoted, decimal=".")
     answers = put('q,a,class\n"1,3",1,x\n2,2,y\n"2,3",3,x\n"1,4",4,y\n', "survey.csv")
     with pytest.raises(DataError, match="is not a number"):
         read(answers)

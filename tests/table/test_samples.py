@@ -104,14 +104,6 @@ def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
         assert told.endswith("'Chr', 'Start', 'Length', 'taxonomy'")
     alone = command("inspect", "counts.txt", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
-    taxa = [
-        ["#OTU ID", *NAMES, "taxonomy"],
-        *([*row, f"k__{k % 3}"] for k, row in enumerate(GENES)),
-    ]
-    (folder / "otus.tsv").write_text(lines(taxa))
-    taxonomic = command("inspect", "otus.tsv", cwd=folder)
-    assert "'taxonomy' tells of features; if features are in rows" in taxonomic.out
-    assert "anova-f" not in taxonomic.out
     assert command("chain", "variance", "on", "counts.txt", cwd=folder).code == 4
     without = command("inspect", "counts.txt", "--transpose", cwd=folder)
     assert without.code == 4 and "give a table about the samples (--samples" in without.err

@@ -246,7 +246,7 @@ def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(
 def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows() -> None:
     """SciPy's exact p without equal values; with them the share of all ways to draw a class."""
     rng = np.random.default_rng(6)
-    method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise")
+    method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise", alpha=0.05)
     y = np.arange(31) % 3 == 1
     X = rng.normal(size=(31, 60)) + np.linspace(0, 1.5, 60) * y[:, None]
     X[3, ::2] = np.nan
@@ -254,6 +254,10 @@ def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows() -> None:
     exact = mannwhitneyu(X[y], X[~y], method="exact", nan_policy="omit").pvalue
     assert (exact < 1e-3).sum() > 5 and (exact < 0.08).sum() > 20
     assert_allclose(p[exact < 0.08], exact[exact < 0.08], rtol=1e-9)
+    # Where p decides nothing, as in hundreds of resamples, it is that of F.
+    scored = attrs.evolve(method, alpha=None).select(Dataset.from_arrays(X[:, 1::2], y))
+    of_f = f_distribution.sf(scored.scores, 1, 29)
+    assert_allclose(scored.tables["p_values"], of_f, rtol=1e-9)
 
     few = np.array([[1, 1, 2, 2, 2, 3, 4, 4, 9, 9]], float).T
     ranks, counts = rankdata(few[:, 0]), 1 + (np.arange(10) % 3 == 0)
