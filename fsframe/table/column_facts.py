@@ -12,14 +12,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.column_kinds import (
-    OTHER_DATE,
-    level_text,
-    merged_spellings,
-    numbers_in,
-    odd_cells,
-)
+from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
 from fsframe.table.frames import columns_of, is_category, series_values
+from fsframe.table.number_spellings import numbers_in, odd_cells
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)

@@ -24,7 +24,7 @@ from fsframe.table.arrays import (
     too_large,
 )
 from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
-from fsframe.table.column_kinds import label_numbers
+from fsframe.table.number_spellings import label_numbers
 from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of

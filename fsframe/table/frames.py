@@ -15,14 +15,13 @@ from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
     coded_together,
-    label_numbers,
     level_text,
     number_note,
     numbers_of,
-    plain_numbers,
     ranks,
     read_texts,
 )
+from fsframe.table.number_spellings import label_numbers, plain_numbers
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.text import counted, did_you_mean, some_of
 

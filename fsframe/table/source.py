@@ -17,7 +17,7 @@ from fsframe.table.array_files import load_arrays
 from fsframe.table.arrays import column_block
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
-from fsframe.table.column_kinds import ColumnKind, numbers_in, numbers_of, spelled_numbers
+from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word, find_column
 from fsframe.table.dialect import delimiter_name, quoted, unquote
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
@@ -29,6 +29,7 @@ from fsframe.table.further_files import (
     with_labels,
     with_names,
 )
+from fsframe.table.number_spellings import numbers_in, spelled_numbers
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,

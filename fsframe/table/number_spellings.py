@@ -1,0 +1,292 @@
+"""Numbers as people and laboratories spell them: with units, separators, limits and signs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.table.dialect import has_decimal_comma
+from fsframe.table.text_file import is_number
+from fsframe.text import some_of
+
+_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_MONEY = "$€£¥"
+_GROUPED = (
+    r"[+-]?(?:[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3})"
+    r"(?:\.[0-9]*)?"
+)
+"""Numbers with separators of thousands, those of India among them: 1,234,567 and 12,34,567."""
+_WITH_UNIT = re.compile(
+    rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°²³/^.*%·-]{{0,11}})?"
+)
+_MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
+# Not of `5 mM` and `300 K`, which are units.
+_SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
+_MINUS = re.compile("[\u2212\u2013]")
+_EDGES = re.compile(r"^[^0-9+-]+|[^0-9]+$")
+_ABOUT, _NOTES = "~≈", "*†‡"
+_MARKS, _NONE = frozenset(_ABOUT + _NOTES), frozenset[str]()
+_FLAGS = frozenset({"H", "L", "HH", "LL"})
+"""What laboratories write behind a number that is too high or too low."""
+# Negative amounts, as accounts write them: (1,234).
+_OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
+_ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
+_AND_MORE = re.compile(r"([0-9]+)\+(\s.*)?")
+_SWAPPED = str.maketrans(".,", ",.")
+_SEPARATED = re.compile(r"[,' \u00a0\u202f]")
+_DIGIT = re.compile("[0-9]")
+_MOST_ODD, _NUMBERS, _LEAST_MEASURED, _MOST_DOSES = 5, 0.5, 6, 10
+_LONGEST = 40
+"""Characters of a number with its unit."""
+
+
+def spelled_numbers(
+    cells: Sequence[str | None], decimal: str | None = None, *, measured: bool = False
+) -> tuple[NDArray[np.float64], str] | None:
+    """The numbers of a column in which all cells are numbers with the same unit or none.
+
+    Beside 6 or more different numbers, a cell below a limit of detection is half the limit (the
+    limit, if it is not positive), one above a limit, such as ``>300`` or ``300+``, is that limit.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        None where missing.
+    decimal : {".", ","}, optional
+        With a decimal comma, points separate thousands. If it is not said, as in a data frame, it
+        is a comma where all cells are numbers with one, and some are no others.
+    measured : bool
+        Whether the column is known to hold numbers, so that few of them need not be levels.
+
+    Returns
+    -------
+    values : (n_rows,) float64
+        NaN where missing.
+    what : str
+        How they differ from plain numbers, for a note. None in place of both if the column is of
+        another kind, or if a comma may be a decimal mark as well as a separator of thousands, and
+        this makes a difference: where each cell has one, it is but another unit.
+
+    Examples
+    --------
+    >>> spelled_numbers(["5 mg", None, "7.5 mg"])
+    (array([5. , nan, 7.5]), "without the unit 'mg'")
+    >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2345"])
+    (array([1.234567e+06, 9.500000e+02]), None)
+    >>> spelled_numbers(["$1,234", "$2", "($3,000)"])[0]
+    array([ 1.234e+03,  2.000e+00, -3.000e+03])
+    >>> spelled_numbers(["1.234,5 %", "950 %"], ",")
+    (array([1234.5,  950. ]), "without the unit '%' and separators of thousands")
+    >>> spelled_numbers(["$1,024.50", "-$3"])
+    (array([1024.5,   -3. ]), "without the unit '$' and separators of thousands")
+    >>> spelled_numbers(["\u22120.5", "3"])
+    (array([-0.5,  3. ]), 'with typographic minus signs')
+    >>> spelled_numbers(["€1.2M", "€950K", "€0"])
+    (array([1200000.,  950000.,       0.]), "without the unit '€', with K and M as 1e3 and 1e6")
+    >>> spelled_numbers(["<0.5", *"123456"])
+    (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
+    >>> spelled_numbers(["7.1 H", "~5*", *"123456"])[1]
+    "without the flag 'H' and the sign '*' and the sign '~'"
+    >>> spelled_numbers(["0,5", "12", "-1,25"]), spelled_numbers(["0,5", "12", "2.5"])
+    ((array([ 0.5 , 12.  , -1.25]), 'with decimal commas'), None)
+    """
+    texts = Counter(cell for cell in cells if cell is not None)
+    found = _decimal_of(texts) if decimal is None else decimal
+    commas = found == "," and decimal is None
+    scales = _scales_in(texts)
+    owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
+    # In parentheses all, numbers may be of references, or levels.
+    owed = owed if len(owed) < len(texts) else {}
+    meant: dict[str, _Meant] = {}
+    for text in texts:
+        scaled = _SCALED.fullmatch(text) if scales else None
+        factor = _SCALES[scaled[2]] if scaled else -1.0 if text in owed else 1.0
+        one = _meant(scaled[1] if scaled else owed.get(text, text), factor, found)
+        if one is None:
+            return None
+        meant[text] = one
+    each = meant.values()
+    units = list(dict.fromkeys(_singular(one.unit) for one in each if one.unit))
+    flags = [] if all(one.unit for one in each) or not _FLAGS.issuperset(units) else units
+    grouped = [one for one in each if _SEPARATED.search(one.number)]
+    marks = sorted({mark for one in each for mark in one.marks})
+    limited = {text: one for text, one in meant.items() if one.limit}
+    # With a comma and three digits in all cells, either meaning is the same but for the unit.
+    sure = found == "," or any(one.is_sure for one in each)
+    clear = not grouped or sure or all(_ONE_COMMA.fullmatch(one.number) for one in each)
+    typeset = any(map(_MINUS.match, texts))
+    changed = units or grouped or typeset or limited or scales or owed or marks or commas
+    if not changed or not clear:
+        return None
+    if len(units) > 1 and not flags:
+        return None
+    few = len(meant) - len(limited) < _LEAST_MEASURED
+    if (few and not measured and limited) or (few and (marks or flags)):
+        return None
+    values = np.array([np.nan if cell is None else meant[cell].value for cell in cells])
+    left = [f"the flag {flag!r}" for flag in flags] or [f"the unit {unit!r}" for unit in units]
+    left += [f"the sign {mark!r}" for mark in marks] + ["separators of thousands"] * bool(grouped)
+    shown = [
+        f"{text!r} as {one.value:g} ({texts[text]} cell{'s' * (texts[text] > 1)})"
+        for text, one in sorted(limited.items())
+    ]
+    sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
+    told = [
+        f"without {' and '.join(left)}" * bool(left),
+        "with decimal commas" * commas,
+        "with typographic minus signs" * typeset,
+        "with numbers in parentheses negative" * bool(owed),
+        f"with {' and '.join(scales)} as {' and '.join(sizes)}" * bool(scales),
+        f"with {some_of(shown, 5)}" * bool(shown),
+    ]
+    return values, ", ".join(filter(None, told))
+
+
+@attrs.define(kw_only=True)
+class _Meant:
+    """What a spelling means: a value, the number as it is spelled, its unit, the sign of a limit,
+    and signs that are left out."""
+
+    value: float
+    number: str
+    unit: str
+    limit: str
+    marks: frozenset[str]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it shows that a comma separates thousands."""
+        if not _SEPARATED.search(self.number):
+            return "." in self.number or len(self.number) < 4
+        # A price has no three decimals.
+        priced = self.unit != "" and self.unit in _MONEY
+        return self.number.count(",") != 1 or "." in self.number or priced
+
+
+def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
+    """What a cell means times `factor`, half of it below a limit; None if it is no number."""
+    plain = text.lstrip(_ABOUT).rstrip(_NOTES).strip()
+    limit = _limit(plain)
+    match = _with_unit(limit[2] if limit else plain, decimal)
+    if match is None:
+        return None
+    number, blank, unit = match[1], match[2], match[3] or ""
+    # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
+    odd = len(unit) == 1 or _DIGIT.search(unit)
+    if unit and not blank and unit not in f"%‰°{_MONEY}" and odd:
+        return None
+    value = factor * float(_SEPARATED.sub("", number))
+    sign = limit[1] if limit else ""
+    return _Meant(
+        value=value / 2 if sign in ("<", "≤") and value > 0 else value,
+        number=number,
+        unit=unit,
+        limit=sign,
+        marks=_MARKS.intersection(text) if len(plain) < len(text) else _NONE,
+    )
+
+
+def plain_numbers(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """The numbers of (n,) cells of text, NaN where empty; None if all are, or one is no number."""
+    known = {cell for cell in cells if cell}
+    if not known or not all(map(is_number, known)):
+        return None
+    return np.array([float(cell) if cell else np.nan for cell in cells])
+
+
+def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """The numbers of (n,) cells of text, plain or as `spelled_numbers` reads them; None if one is
+    none.
+
+    >>> numbers_in(["1.5", None, "2"]), numbers_in(["1 mg", "2 mg"]), numbers_in(["1", "b"])
+    (array([1.5, nan, 2. ]), array([1., 2.]), None)
+    """
+    plain = plain_numbers(cells)
+    if plain is not None:
+        return plain
+    spelled = spelled_numbers([cell or None for cell in cells])
+    return None if spelled is None else spelled[0]
+
+
+def label_numbers(
+    cells: Sequence[str | None], decimal: str | None = None
+) -> tuple[NDArray[np.float64], str] | None:
+    """`spelled_numbers` of a label, if they are so many that they are no classes.
+
+    >>> label_numbers([f"{k} €/month" for k in range(500, 512)])[1]
+    "without the unit '€/month'"
+    >>> label_numbers(["5 mg", "10 mg"] * 6)
+    """
+    many = len({*cells} - {None}) > _MOST_DOSES
+    return spelled_numbers(cells, decimal, measured=True) if many else None
+
+
+def _scales_in(texts: Counter[str]) -> list[str]:
+    """The letters behind numbers that stand for thousands and millions: both of them, or beside
+    prices or plain numbers, or k; a K or M alone may be a unit."""
+    found = {text: match[2] for text in texts if (match := _SCALED.fullmatch(text))}
+    letters = sorted(set(found.values()), key=lambda letter: (_SCALES[letter], letter))
+    prices = any(sign in text for text in texts for sign in _MONEY)
+    mixed = len(letters) > 1 or len(found) < len(texts) or letters == ["k"]
+    return letters if prices or (mixed and len(texts) >= _LEAST_MEASURED) else []
+
+
+def _decimal_of(texts: Iterable[str]) -> str:
+    """The decimal mark: a comma if some cells have one for sure."""
+    # In a long text, what stands at its ends would be looked for from everywhere.
+    short = (text for text in texts if "," in text and len(text) < _LONGEST)
+    commas = (_EDGES.sub("", text) for text in short)
+    return "," if any(map(has_decimal_comma, commas)) else "."
+
+
+def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
+    """A number with a unit or none, its decimal mark made a point; `$5` is read as `5$`."""
+    text = _MONEY_FIRST.sub(
+        r"\1\3\2", _MINUS.sub("-", text, count=1) if _MINUS.match(text) else text
+    )
+    return _WITH_UNIT.fullmatch(text.translate(_SWAPPED) if decimal == "," else text)
+
+
+def _limit(text: str) -> re.Match[str] | None:
+    """The sign and the number of a limit: `<0.5`, or `10+ years` for `>10 years`."""
+    return _LIMIT.fullmatch(_AND_MORE.sub(r">\1\2", text) if "+" in text else text)
+
+
+def _singular(unit: str) -> str:
+    """`year` for `years`, which are one unit."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
+
+
+def odd_cells(times: Counter[str], decimal: str | None = None) -> tuple[tuple[str, int], ...]:
+    """The few spellings that are no numbers in a column of numbers, with how often they occur.
+
+    >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<LOD": 1}))
+    (('n.d.', 2), ('<LOD', 1))
+    >>> odd_cells(Counter({**dict.fromkeys("123456", 1), "n.d.": 2, "<0.01": 1}))
+    (('n.d.', 2),)
+    >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
+    ()
+    """
+    decimal = _decimal_of(times) if decimal is None else decimal
+    numeric = {text: match for text in times if (match := _with_unit(text, decimal))}
+    limits = {text: limit for text in times if (limit := _limit(text))}
+    of_limits = {text: match for text in limits if (match := _with_unit(limits[text][2], decimal))}
+    measured = len(numeric) >= _LEAST_MEASURED
+    numeric |= of_limits if measured else {}
+    odd = {text: n for text, n in times.items() if text not in numeric}
+    numbers = sum(times.values()) - sum(odd.values())
+    few = len(odd) <= _MOST_ODD and numbers >= _NUMBERS * sum(times.values())
+    # Numbers of several units are none, whatever stands beside them; and with `10+ years` and
+    # `< 1 year`, a few numbers are levels.
+    units = {_singular(match[3]) for match in numeric.values() if match[3]}
+    levels = of_limits and not measured
+    if not odd or not few or len(numeric) < 2 or len(units) > 1 or levels:
+        return ()
+    return tuple(sorted(odd.items(), key=lambda pair: (-pair[1], pair[0])))
