@@ -37,6 +37,9 @@ _COUNT_SECONDS = 3
 # Time allowed for sending a table, and for cancelling tasks.
 _SEND_SECONDS = 900
 _CANCEL_SECONDS = 1
+# A transfer that failed is tried again after so long.
+_RETRY_SECONDS = 0.2
+_NOTICE_SECONDS = 2
 # After so long without a finished task, check repeatedly whether workers are busy.
 _QUIET_SECONDS = 10
 _LOOK_SECONDS = 5
@@ -288,6 +291,7 @@ class ClusterEngine(Engine):
         """
         began = time.monotonic()
         allowed = self._patience
+        since: float | None = None
         while True:
             targets, sending = self._fit, time.monotonic()
             sent = call_in_thread(
@@ -318,7 +322,13 @@ class ClusterEngine(Engine):
                 self._counted = -math.inf
                 self._refresh()
                 if set(targets) <= set(self._fit):
-                    return self._ask(_SEND_SECONDS, sent.result)
+                    # The scheduler learns of a death later than the transfer does.
+                    since = sending if since is None else since
+                    if time.monotonic() - since > self._patience:
+                        return self._ask(_SEND_SECONDS, sent.result)
+                    time.sleep(_RETRY_SECONDS)
+                else:
+                    since = None
             while not self._fit:
                 if time.monotonic() - began > _ALONE_SECONDS:
                     raise EngineError("no worker of the cluster answers any more")
@@ -326,14 +336,21 @@ class ClusterEngine(Engine):
                 self._refresh()
 
     def _ask(self, seconds: float, question: Any, *arguments: Any, **options: Any) -> Any:
-        """The scheduler's answer; EngineError if it is gone or does not answer in time."""
+        """The scheduler's answer; EngineError if it is gone, late, or answers with an error."""
         try:
             return call_with_timeout(seconds, question, *arguments, **options)
         except TimeoutError as error:
             # Our timeout, or that of dask, which waits for a first worker.
             raise EngineError(f"the dask cluster does not answer ({error})") from error
         except (OSError, RuntimeError, CancelledError) as error:
-            raise _lost() from error
+            # A client learns within moments that its scheduler is gone.
+            until = time.monotonic() + _NOTICE_SECONDS
+            while self._client.status == "running" and time.monotonic() < until:
+                time.sleep(_NOTICE_SECONDS / 20)
+            self.check()
+            raise EngineError(
+                f"the dask cluster answers with an error ({one_line(error)})"
+            ) from error
 
     def stalled(self, seconds: float) -> bool:
         """Whether no worker is busy with the submitted tasks, so they should be resubmitted.

@@ -254,6 +254,40 @@ def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, coun
         bits(Noise(), table, counts, Run(executor=engine))
 
 
+def test_a_transfer_that_meets_a_worker_just_killed_is_tried_again():
+    """The transfer fails at once; the scheduler still lists the worker."""
+    client, asked = DeafClient({"a": []}), []
+
+    def scatter(value, **_):
+        asked.append(value)
+        if len(asked) < 3:
+            raise OSError("Timed out trying to connect to a")
+        return SimpleNamespace(status="finished")
+
+    client.scatter = scatter  # type: ignore[method-assign]
+    with ClusterEngine(client, owned=False) as engine:
+        assert engine.workers == 2
+        assert engine._send("a table").status == "finished"
+    assert asked == ["a table"] * 3
+
+
+def test_a_transfer_that_fails_for_good_is_reported_with_its_reason(monkeypatch):
+    client, asked = DeafClient({"a": []}), []
+    monkeypatch.setattr("fsframe.execution.dask._NOTICE_SECONDS", 0.02)
+    monkeypatch.setattr("fsframe.execution.dask._RETRY_SECONDS", 0.1)
+
+    def scatter(value, **_):
+        asked.append(value)
+        raise OSError("no space left")
+
+    client.scatter = scatter  # type: ignore[method-assign]
+    with ClusterEngine(client, owned=False, patience=0.25) as engine:
+        assert engine.workers == 2
+        with pytest.raises(EngineError, match=r"answers with an error \(OSError: no space left\)"):
+            engine._send("a table")
+    assert len(asked) > 1
+
+
 def test_nobody_at_the_address_is_reported(monkeypatch):
     monkeypatch.setattr("fsframe.execution.dask._CONNECT_SECONDS", 1)
     with (
