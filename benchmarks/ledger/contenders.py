@@ -174,6 +174,8 @@ CONTENDERS: tuple[Contender, ...] = (
           promise="fdr", level=0.05),
     _ours("anova-f curved, BH", "anova-f:alpha=0.05,curved=true", tasks=("regression",),
           seconds=0.01, promise="fdr", level=0.05),
+    _ours("anova-f curved and spread, BH", "anova-f:alpha=0.05,curved=true,spread=true",
+          tasks=("regression",), seconds=0.01, promise="fdr", level=0.05),
     _ours("chi2 of thirds, BH", "chi2:alpha=0.05,discretise=equal-frequency,bins=3", seconds=0.01,
           promise="fdr", level=0.05),
     _ours("cox-score, BH", "cox-score:alpha=0.05", tasks=("survival",), seconds=0.01,

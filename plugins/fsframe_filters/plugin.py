@@ -124,8 +124,8 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         tables="a numeric target and at least 10 rows a column",
         when={"regression"},
         rows_per_column=10,
-        chain="anova-f:alpha=0.05,curved=true",
-        gaps="anova-f:alpha=0.05,curved=true,missing=pairwise",
+        chain="anova-f:alpha=0.05,curved=true,spread=true",
+        gaps="anova-f:alpha=0.05,curved=true,spread=true,missing=pairwise",
         promise=FALSE_SHARE,
         designs=("curved",),
     )

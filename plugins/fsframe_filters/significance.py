@@ -87,6 +87,12 @@ class AnovaF(Selector):
     With ``curved=true`` F compares the parabola a + bx + cx² of a numeric target with its mean: 2
     and n − 3 degrees of freedom (1 and n − 2 for columns of two values).
 
+    With ``spread=true`` a feature is also kept if the spread of a numeric target changes with it:
+    Glejser's F of the line (for nominal columns, of the means of levels) through |e| − μe, e the
+    residuals of the model above and μ the mean of their signs, without which tests of skewed
+    targets have too small p (Im). p is twice the smaller of the two, at most 1, and the score
+    −log₁₀ p.
+
     With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
     are independent draws and values within a class are normal of equal variance (approximately
     true with many rows of any distribution); false is a feature whose mean is the same in all
@@ -98,7 +104,9 @@ class AnovaF(Selector):
 
     References
     ----------
-    R. Fisher 1925, Statistical methods for research workers, chapter 7. R. Light, B. Margolin 1971,
+    R. Fisher 1925, Statistical methods for research workers, chapter 7. H. Glejser 1969, A new test
+    for heteroskedasticity, JASA 64:316–323. K. Im 2000, Robustifying Glejser test of
+    heteroskedasticity, J. Econometrics 97:179–188. R. Light, B. Margolin 1971,
     An analysis of variance for categorical data, JASA 66:534–544. W. Conover, R. Iman 1981, Rank
     transformations as a bridge between parametric and nonparametric statistics, Am. Stat.
     35:124–129.
@@ -128,6 +136,9 @@ class AnovaF(Selector):
     )
     curved: bool = param(
         False, flag(), help="For a numeric target: test a parabola in place of a line."
+    )
+    spread: bool = param(
+        False, flag(), help="For a numeric target: test also whether its spread changes."
     )
     missing: str = param(
         "refuse",
@@ -161,10 +172,11 @@ class AnovaF(Selector):
                 "anova-f has no partial test for nominal columns: with covariates (--adjust) use "
                 "chi2 or mim, or --encode onehot"
             )
-        if self.curved and data.task != "regression":
-            yield "anova-f: curved=true is for numeric targets; leave it out"
-        elif self.curved and data.covariates is not None:
-            yield "anova-f: curved=true has no partial F (--adjust); leave it out"
+        for name in (name for name in ("curved", "spread") if getattr(self, name)):
+            if data.task != "regression":
+                yield f"anova-f: {name}=true is for numeric targets; leave it out"
+            elif data.covariates is not None:
+                yield f"anova-f: {name}=true has no partial F (--adjust); leave it out"
 
     def ignores_time(self) -> str:
         return super().ignores_time() or order_matters(self)
@@ -210,14 +222,16 @@ class AnovaF(Selector):
             nominal = data.categorical[start:stop]
             numeric = start + np.flatnonzero(~nominal)
             if nominal.any():
-                tests = _of_levels(block[:, nominal], data, weights)
+                tests = _of_levels(block[:, nominal], data, weights, spread=self.spread)
                 scores[start:stop][nominal], log_p[start:stop][nominal] = tests
                 block, present = block[:, ~nominal], present[:, ~nominal]
             if not numeric.size:
                 continue
             values = _ranks(block, data.counts) if self.ranks else block
             if model is None:
-                tests = _f_statistics(values, present, data, weights, curved=self.curved)
+                tests = _f_statistics(
+                    values, present, data, weights, curved=self.curved, spread=self.spread
+                )
             elif present.all():
                 tests = model.statistics(values)
             else:
@@ -375,6 +389,7 @@ def _f_statistics(
     weights: NDArray[np.float64],
     *,
     curved: bool,
+    spread: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """F and log p of some columns, as (m,) each."""
     # Samples along the last axis: each row is summed alone, whatever the width of the block.
@@ -392,7 +407,7 @@ def _f_statistics(
         filled[extreme] = np.ldexp(filled[extreme], -exponent[:, None])
     mean = (w * filled).sum(axis=1) / safe
     centred = np.where(known, filled - mean[:, None], 0.0)
-    spread = (w * centred**2).sum(axis=1)
+    squares = (w * centred**2).sum(axis=1)
     between, freedom = np.zeros(m), np.ones(m)
     if data.task == "classification":
         for c in range(data.n_classes):
@@ -407,6 +422,9 @@ def _f_statistics(
         moment = (w * centred * target).sum(axis=1)
         square = (w * target**2).sum(axis=1)
         np.divide(moment**2, square, out=between, where=square > 0)
+        if spread:
+            slope = np.divide(moment, squares, out=np.zeros(m), where=squares > 0)
+            residual = target - slope[:, None] * centred
         if curved:
             # Of the square of each column only what its line does not explain counts. Columns are
             # scaled, because fourth powers of values of 1e80 overflow.
@@ -422,12 +440,26 @@ def _f_statistics(
             share = np.zeros(m)
             moment = (w * bend * target).sum(axis=1)
             np.divide(moment**2, left * square, out=share, where=bends & (square > 0))
-            between += spread * share
+            between += squares * share
+            if spread:
+                slope = np.divide(moment, left, out=np.zeros(m), where=bends)
+                residual -= slope[:, None] * bend
             freedom += bends
     rest = n - 1 - freedom
     # A spread of the size of rounding errors is none.
-    flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
-    return _f_and_log_p(between, spread, freedom, rest, ~flat)
+    flat = squares <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
+    tests = _f_and_log_p(between, squares, freedom, rest, ~flat)
+    if not spread:
+        return tests
+    left = np.where(known, residual, 0.0)
+    # Rounding is what is left of a target that a feature gives exactly.
+    left[np.abs(left).max(axis=1) <= 1e-12 * np.abs(target).max(axis=1)] = 0.0
+    size = np.abs(left) - ((w * np.sign(left)).sum(axis=1) / safe)[:, None] * left
+    of_size = size - ((w * size).sum(axis=1) / safe)[:, None]
+    line = np.zeros(m)
+    square = (w * of_size**2).sum(axis=1)
+    np.divide((w * centred * of_size).sum(axis=1) ** 2, square, out=line, where=square > 0)
+    return _of_either(tests, _f_and_log_p(line, squares, np.ones(m), n - 2, ~flat))
 
 
 def _f_and_log_p(
@@ -450,15 +482,50 @@ def _f_and_log_p(
     return scores, log_p
 
 
+def _of_either(
+    of_mean: tuple[NDArray[np.float64], NDArray[np.float64]],
+    of_spread: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """−log₁₀ p and log p of the better of two tests of each column, by Bonferroni."""
+    log_p = np.minimum(0.0, np.log(2.0) + np.minimum(of_mean[1], of_spread[1]))
+    return np.minimum(-log_p / np.log(10.0), np.finfo(float).max), log_p
+
+
 _NO_TEST, _BY_CHI2 = -1.0, 0.0
 """In place of the degrees of freedom of the rest: no information, and a statistic of χ²."""
 
 
 def _of_levels(
-    block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
+    block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64], *, spread: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """F and log p of some nominal columns, as (m,) each."""
-    tests = [_test_of_levels(values, data, weights) for values in block.T]
+    classes = data.n_classes if data.task == "classification" else 0
+    tests = _log_p_of([_test_of_levels(values, data.y, weights, classes) for values in block.T])
+    if not spread:
+        return tests
+    sizes = (_size_of_residuals(values, data.y, weights) for values in block.T)
+    pairs = zip(block.T, sizes, strict=True)
+    return _of_either(tests, _log_p_of([_test_of_levels(x, z, weights, 0) for x, z in pairs]))
+
+
+def _size_of_residuals(
+    values: NDArray[np.float64], target: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sizes of the residuals of a target from its means over the levels of a nominal column."""
+    place, levels = level_places(values)
+    known = place >= 0
+    place, w, y = place[known], weights[known], target[known]
+    totals, of_level = (np.bincount(place, weights=v, minlength=len(levels)) for v in (w * y, w))
+    residual = y - (totals / np.maximum(of_level, 1e-300))[place]
+    size = np.zeros(len(target))
+    size[known] = np.abs(residual) - np.average(np.sign(residual), weights=w) * residual
+    return size
+
+
+def _log_p_of(
+    tests: list[tuple[float, float, float, float]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores, and log p by the law of each statistic."""
     scores, statistic, freedom, rest = np.array(tests).T
     log_p = np.zeros(len(scores))
     apart = np.isinf(statistic)
@@ -470,18 +537,23 @@ def _of_levels(
 
 
 def _test_of_levels(
-    values: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
+    values: NDArray[np.float64],
+    label: NDArray[np.float64] | NDArray[np.intp],
+    weights: NDArray[np.float64],
+    classes: int,
 ) -> tuple[float, float, float, float]:
-    """F of one nominal column, the statistic of its test, and its degrees of freedom."""
+    """F of one nominal column, the statistic of its test, and its degrees of freedom.
+
+    `classes` is their number, and 0 for a numeric target.
+    """
     place, levels = level_places(values)
     known = place >= 0
-    place, w, y = place[known], weights[known], data.y[known]
+    place, w, y = place[known], weights[known], label[known]
     n = float(w.sum())
-    of_classes = data.task == "classification"
-    between, spread = sums_of_squares(place, len(levels), y, w, data.n_classes if of_classes else 0)
+    between, spread = sums_of_squares(place, len(levels), y, w, classes)
     # Groups and levels that a bootstrap has not drawn are not counted.
     many = int(np.count_nonzero(np.bincount(place, weights=w)))
-    groups = int(np.count_nonzero(np.bincount(y, weights=w))) if of_classes else many
+    groups = int(np.count_nonzero(np.bincount(y, weights=w))) if classes else many
     freedom, rest = groups - 1, n - groups
     if many < 2 or freedom < 1 or rest <= 0 or spread <= 1e-14 * n:
         return 0.0, 0.0, 1.0, _NO_TEST
@@ -489,7 +561,7 @@ def _test_of_levels(
     if within <= 1e-14 * spread:
         return float(np.finfo(float).max), np.inf, 1.0, _NO_TEST
     score = (max(between, 0.0) / freedom) / (within / rest)
-    if data.task == "regression" or many == 2:
+    if not classes or many == 2:
         return score, score, freedom, rest
     statistic = (n - 1) * (many - 1) * max(between, 0.0) / spread
     return score, statistic, (many - 1) * freedom, _BY_CHI2

@@ -49,7 +49,6 @@ def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: A
 BEHIND = {
     "xor": "npfs is 0.01 better on it and 0.17 worse on three-way, and no shape of a table tells "
     "the two apart",
-    "curved": "forests and Relief find more of it, in a thousand times the time",
     "rare": "npfs at a level of 1 in 100 keeps hardly a false one of all that are found, in 500 "
     "times the time; at 5 in 100 a fifth of tables has one",
 }

@@ -202,13 +202,73 @@ def test_f_of_a_parabola_is_that_of_least_squares():
     assert_allclose(found.scores[2], f_regression(X[:, [2]], y)[0], rtol=1e-7)
 
 
-def test_a_parabola_is_for_numeric_targets_without_covariates():
-    with pytest.raises(DataError, match="curved=true is for numeric targets"):
-        fsframe.selectors["anova-f"](curved=True).select(numbers())
+@pytest.mark.parametrize("curved", [False, True])
+def test_the_spread_is_tested_by_glejsers_f_of_absolute_residuals(curved):
+    rng = np.random.default_rng(15)
+    X = np.c_[rng.normal(size=(60, 3)), rng.integers(0, 3, 60), np.ones(60)]
+    y = X[:, 0] + np.exp(X[:, 1] + (X[:, 3] == 2)) * rng.normal(size=60)
+    data = Dataset.from_arrays(X, y, categorical=[False, False, False, True, False])
+    method = fsframe.selectors["anova-f"](curved=curved, spread=True)
+    found = method.select(data).tables["p_values"]
+    for column in range(4):
+        model = np.c_[np.ones(60), X[:, [column]] ** ([1, 2] if curved else [1])]
+        if column == 3:
+            model = (X[:, [3]] == [0, 1, 2]).astype(float)
+        rest = y - model @ np.linalg.lstsq(model, y, rcond=None)[0]
+        of_mean = f_oneway_of(model, y)
+        size = np.abs(rest) - np.sign(rest).mean() * rest
+        of_spread = f_oneway_of(model if column == 3 else model[:, :2], size)
+        assert_allclose(found[column], min(1.0, 2 * min(of_mean, of_spread)), rtol=1e-8)
+    assert found[1] < 0.05 < found[2]
+    assert found[4] == 1.0
+
+
+def f_oneway_of(model, y):
+    """p of F of a linear model, whose columns span the constants, against the mean."""
+    rest = y - model @ np.linalg.lstsq(model, y, rcond=None)[0]
+    q, left, whole = model.shape[1] - 1, rest @ rest, ((y - y.mean()) ** 2).sum()
+    return f_distribution.sf((whole - left) / q / (left / (len(y) - q - 1)), q, len(y) - q - 1)
+
+
+def test_the_spread_knows_gaps_counts_and_an_exact_line():
+    rng = np.random.default_rng(16)
+    X = np.c_[rng.normal(size=(40, 2)), rng.integers(0, 3, 40)]
+    y = 2 * X[:, 0] + 1
+    kinds = {"categorical": [False, False, True]}
+    method = fsframe.selectors["anova-f"](curved=True, spread=True, missing="pairwise")
+    assert method.select(Dataset.from_arrays(X, y, **kinds)).scores[0] == np.finfo(float).max
+    y = y + rng.normal(size=40)
+    X[3:9, 1] = np.nan
+    known = ~np.isnan(X[:, 1])
+    whole = method.select(Dataset.from_arrays(X, y, **kinds)).scores
+    alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known])).scores
+    assert_allclose(whole[1], alone[0])
+    counts = np.bincount(rng.integers(0, 40, 40), minlength=40)
+    drawn = attrs.evolve(Dataset.from_arrays(X, y, **kinds), counts=counts)
+    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts), **kinds)
+    assert_allclose(method.select(drawn).scores, method.select(copied).scores, rtol=1e-9)
+
+
+def test_of_unrelated_features_few_have_another_spread():
+    """Of 3,000 features unrelated to a skewed target, 1.5 in 100 at most have p ≤ 0.01."""
+    small = 0
+    for seed in range(10):
+        rng = np.random.default_rng([17, seed])
+        data = Dataset.from_arrays(rng.normal(size=(200, 300)), rng.exponential(size=200))
+        found = fsframe.selectors["anova-f"](spread=True).select(data)
+        small += int((found.tables["p_values"] <= 0.01).sum())
+    assert small <= 45
+
+
+@pytest.mark.parametrize("name", ["curved", "spread"])
+def test_parabolas_and_spreads_are_for_numeric_targets_without_covariates(name):
+    method = fsframe.selectors["anova-f"](**{name: True})
+    with pytest.raises(DataError, match=f"{name}=true is for numeric targets"):
+        method.select(numbers())
     rng = np.random.default_rng(6)
     data = Dataset.from_arrays(rng.normal(size=(20, 3)), rng.normal(size=20), ["a", "b", "c"])
     with pytest.raises(DataError, match="no partial F"):
-        fsframe.selectors["anova-f"](curved=True).select(data.with_roles(adjust="c"))
+        method.select(data.with_roles(adjust="c"))
 
 
 @pytest.mark.parametrize("chain", ["anova-f", "chi2"])
