@@ -77,7 +77,7 @@ _FORMS = {
         r"-?[0-9.,]+\s*(?:±|\+/-)\s*[0-9.,]+|-?[0-9.,]+\s*[(\[][^()\[\]]+[)\]]"
     ),
     "dates in another form: write them as 2024-12-31 in the file, or leave them out": OTHER_DATE,
-    "times of day: write them as hours or minutes in the file, or leave them out": re.compile(
+    "times of day: write them as 14:30 in the file, or leave them out": re.compile(
         r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"
     ),
 }

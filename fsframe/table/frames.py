@@ -88,6 +88,8 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
         return _plain(as_list(series)), False
     if kind.startswith("Decimal"):
         return _as_floats(series), False
+    if kind.lower().startswith(("timedelta", "duration")):
+        return _as_seconds(series), False
     if kind.lower().startswith("null"):
         return np.full(len(series), np.nan), False
     return None, False
@@ -104,6 +106,13 @@ def _as_floats(series: Any) -> NDArray[np.float64]:
     import polars
 
     return np.asarray(series.cast(polars.Float64).fill_null(float("nan")).to_numpy())
+
+
+def _as_seconds(series: Any) -> NDArray[np.float64]:
+    """A column of durations."""
+    if hasattr(series, "isna"):
+        return np.asarray(series.dt.total_seconds(), dtype=np.float64)
+    return _as_floats(series.dt.total_nanoseconds()) / 1e9
 
 
 def _as_whole(series: Any) -> NDArray[np.float64]:
@@ -468,11 +477,6 @@ def _dated(
     series: Any, name: str, dates: str | None, refused: ColumnRefusals
 ) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
     """Days of a column of dates; anything else is refused."""
-    if str(series.dtype).lower().startswith(("timedelta", "duration")):
-        refused.order.append(
-            f"column {name!r} holds durations: make them numbers (X[{name!r}].dt.total_seconds())"
-        )
-        return None, None
     if not str(series.dtype).lower().startswith(("date", "timestamp")):
         refused.text.append(name)
         return None, None

@@ -42,7 +42,26 @@ _AND_MORE = re.compile(r"([0-9]+)\+(\s.*)?")
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
+_FEW_HOURS = 2
 _MOST_ODD, _NUMBERS, _LEAST_MEASURED, _MOST_DOSES = 5, 0.5, 6, 10
+_DURATIONS = (
+    # 0 days 00:37:00 of pandas, 1 day, 2:03:04 of Python, 14:30 of clocks.
+    re.compile(
+        r"(?P<sign>[+-]?)(?:(?P<days>[0-9]+) days?,? *\+?)?"
+        r"(?P<hours>[0-9]{1,4}):(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9](?:\.[0-9]+)?))?"
+    ),
+    # PT2H30M of ISO 8601.
+    re.compile(
+        r"(?P<sign>[+-]?)P(?=.)(?:(?P<days>[0-9]+)D)?(?:T(?=.)(?:(?P<hours>[0-9]+)H)?"
+        r"(?:(?P<minutes>[0-9]+)M)?(?:(?P<seconds>[0-9]+(?:\.[0-9]+)?)S)?)?"
+    ),
+    re.compile(
+        r"(?P<sign>)(?=.)(?:(?P<days>[0-9]+) ?d(?:ays?)?)? ?(?:(?P<hours>[0-9]+) ?h(?:ours?|rs?)?)?"
+        r" ?(?:(?P<minutes>[0-9]+) ?m(?:in(?:utes?|s)?)?)?"
+        r" ?(?:(?P<seconds>[0-9]+(?:\.[0-9]+)?) ?s(?:ec(?:onds?|s)?)?)?"
+    ),
+)
+_SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _LONGEST = 40
 """Characters of a number with its unit."""
 
@@ -94,10 +113,15 @@ def spelled_numbers(
     (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
     >>> spelled_numbers(["7.1 H", "~5*", *"123456"])[1]
     "without the flag 'H' and the sign '*' and the sign '~'"
+    >>> spelled_numbers(["2h 30m", None, "45min"]), spelled_numbers(["0 days 00:00:07.5"])
+    ((array([9000.,   nan, 2700.]), 'of seconds'), (array([7.5]), 'of seconds'))
     >>> spelled_numbers(["0,5", "12", "-1,25"]), spelled_numbers(["0,5", "12", "2.5"])
     ((array([ 0.5 , 12.  , -1.25]), 'with decimal commas'), None)
     """
     texts = Counter(cell for cell in cells if cell is not None)
+    seconds = _durations(texts)
+    if seconds:
+        return np.array([seconds.get(cell or "", np.nan) for cell in cells]), "of seconds"
     found = _decimal_of(texts) if decimal is None else decimal
     commas = found == "," and decimal is None
     scales = _scales_in(texts)
@@ -147,6 +171,31 @@ def spelled_numbers(
         f"with {some_of(shown, 5)}" * bool(shown),
     ]
     return values, ", ".join(filter(None, told))
+
+
+def _durations(texts: Iterable[str]) -> dict[str, float]:
+    """Seconds of each of some texts; empty if one is no duration, or if all have a single unit,
+    or look like ratios.
+
+    >>> _durations(["PT37M", "PT2H"]), _durations(["1:10", "1:20"]), _durations(["5 m", "7 m"])
+    ({'PT37M': 2220.0, 'PT2H': 7200.0}, {}, {})
+    """
+    found: dict[str, float] = {}
+    units: set[tuple[str, ...]] = set()
+    for text in texts:
+        short = text if len(text) < _LONGEST else ""
+        match = next((m for form in _DURATIONS if (m := form.fullmatch(short))), None)
+        if match is None:
+            return {}
+        parts = {name: float(part) for name, part in match.groupdict().items()
+                 if name != "sign" and part}  # fmt: skip
+        units.add((*parts, "P"[: "P" in text]))
+        total = sum(_SECONDS[name] * value for name, value in parts.items())
+        found[text] = -total if match["sign"] == "-" else total
+    if {("hours", "minutes", "")} == units:
+        # A ratio or a titre has the same first number in most cells.
+        return found if len({text.partition(":")[0] for text in found}) > _FEW_HOURS else {}
+    return found if any(len(names) > 2 or names[-1] for names in units) else {}
 
 
 @attrs.define(kw_only=True)

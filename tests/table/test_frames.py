@@ -8,10 +8,11 @@ import pytest
 from scipy import sparse
 
 import fsframe
-from fsframe import Chain
+from fsframe import Chain, read
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.sklearn import MIM
 from fsframe.table.dataset import Dataset
+from fsframe.table.number_spellings import spelled_numbers
 
 COLUMNS = {
     "kind": ["x", "y", "x", "y"],
@@ -196,9 +197,43 @@ def test_text_that_is_numbers_is_read_so_as_in_a_file():
         "column 'a' holds text, and was read as numbers",
         "column 'u' was read as numbers without the unit 'mg'",
     )
-    lasting = frame.select(d=polars.Series([1, 2, 3, 4]).cast(polars.Duration), k=polars.lit("x"))
-    with pytest.raises(DataError, match=r"column 'd' holds durations: .*total_seconds"):
-        Dataset.from_frame(lasting, label="k")
+
+
+def test_durations_are_seconds_in_frames_and_files(put):
+    pandas = pytest.importorskip("pandas")
+    spans = pandas.to_timedelta([90.5, None, 86400, 7], unit="s")
+    frame = pandas.DataFrame({"d": spans, "b": [1, 5, 2, 3], "k": list("xyxy")})
+    of_polars = polars.DataFrame(
+        {"d": [None if span is pandas.NaT else span for span in spans], "b": [1, 5, 2, 3]}
+    ).with_columns(k=polars.Series(list("xyxy")))
+    spelled = of_polars.with_columns(polars.col.d.dt.to_string("iso"))
+    given = [90.5, np.nan, 86400, 7]
+    texts = frame.to_csv(index=False), spelled.write_csv()
+    for table in (frame, of_polars, *(put(text, f"{k}.csv") for k, text in enumerate(texts))):
+        data = read(table, "k")
+        np.testing.assert_array_equal(data.X[:, 0], given)
+    assert data.warnings[:1] == ("column 'd' was read as numbers of seconds",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "seconds"),
+    [
+        (["2h 30m", "45 min", "1 h"], [9000, 2700, 3600]),
+        (["1:02:03", "0:00:10.5", "100:00:00"], [3723, 10.5, 360000]),
+        (["08:30", "14:05", "23:59"], [30600, 50700, 86340]),
+        (["1 day, 2:03:04", "-0:00:01", "5 days"], [93784, -1, 432000]),
+        (["PT2H30M", "P1D", "PT0.25S"], [9000, 86400, 0.25]),
+    ],
+)
+def test_spellings_of_durations(cells, seconds):
+    assert spelled_numbers(cells)[0].tolist() == seconds
+
+
+@pytest.mark.parametrize(
+    "cells", [["1:10", "1:20", "1:40"], ["P1", "P2"], ["3:4", "5:1"], ["P", ""]]
+)
+def test_ratios_and_codes_are_no_durations(cells):
+    assert spelled_numbers(cells) is None
 
 
 @pytest.mark.parametrize(
