@@ -52,8 +52,8 @@ _Path = str | os.PathLike[str] | None
 def select(
     chain: Chain | str,
     data: Any,
-    *,
     label: Any = None,
+    *,
     groups: Any = None,
     seed: int = 0,
     out: _Path = None,
@@ -112,14 +112,16 @@ def select(
     return _asked(select, chain, data, label, groups, seed, out, options)
 
 
-def inspect(data: Any, **options: Any) -> Inspection:
+def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
     """Look at a table before anything is computed, like ``fsframe inspect``.
 
     Parameters
     ----------
     data : data frame of pandas, polars or pyarrow, or path
+    label : str or int, optional
+        The label column; guessed by default.
     options
-        Arguments of `fsframe.read`, such as ``label="outcome"``; what they say is not guessed.
+        Further arguments of `fsframe.read`; what they say is not guessed.
 
     Returns
     -------
@@ -151,14 +153,21 @@ def inspect(data: Any, **options: Any) -> Inspection:
             f"inspect takes a data frame or the path of a file, not {type(data).__name__}; "
             "`fsframe inspect` looks at tables in parts"
         )
-    return inspect_table(data, **options)
+    if label is None:
+        return inspect_table(data, **options)
+    if not isinstance(label, (str, int)):
+        raise RequestError(
+            f"inspect takes the name of the label column, not {type(label).__name__}; labels "
+            "beside a frame become a column by X.assign(label=y), X.with_columns(label=y)"
+        )
+    return inspect_table(data, label=label, **options)
 
 
 def evaluate(
     chain: Chain | str,
     data: Any,
-    *,
     label: Any = None,
+    *,
     groups: Any = None,
     folds: int | None = None,
     repeats: int | None = None,
@@ -232,8 +241,8 @@ def evaluate(
 def stability(
     chain: Chain | str,
     data: Any,
-    *,
     label: Any = None,
+    *,
     groups: Any = None,
     metric: str | Iterable[str] | None = None,
     resample: str | None = None,
@@ -293,8 +302,8 @@ def stability(
 def compare(
     chains: Iterable[Chain | str],
     data: Any,
-    *,
     label: Any = None,
+    *,
     groups: Any = None,
     folds: int | None = None,
     repeats: int | None = None,

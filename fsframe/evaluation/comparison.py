@@ -30,6 +30,7 @@ from fsframe.evaluation.measuring import join_repetitions, one_standard_error
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import LEADING, Evaluation, Measure, summarise_tables
 from fsframe.grammar import format_stages, parse_stages
+from fsframe.registry import selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -233,14 +234,16 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
 
 def on_all_features(methods: Sequence[CrossValidation]) -> dict[str, CrossValidation]:
     """The protocol for each classifier of the methods, without selection, by its text; none for one
-    that is among the methods."""
+    that is among the methods. Stages that fill missing values stay before it."""
     without_selection: dict[str, CrossValidation] = {}
     known = {str(method.base) for method in methods}
     for method in methods:
         assert method.base is not None
         stages = parse_stages(grid_of(method).text)
-        text = format_stages(stages[-1:])
-        if len(stages) > 1 and text not in known:
+        *before, classifier = stages
+        filling = [s for s in before if selectors[s.name].fills_missing and "top" not in s.params]
+        text = format_stages([*filling, classifier])
+        if len(before) > len(filling) and text not in known:
             without_selection.setdefault(text, attrs.evolve(method, base=text, classifier=""))
     return without_selection
 

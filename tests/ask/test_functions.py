@@ -261,3 +261,17 @@ def test_results_draw_themselves(evaluated, studied, compared, data):
     assert own.has_data()
     with pytest.raises(RequestError, match="there is no plot 'score'"):
         studied.plot("score")
+
+
+def test_the_label_may_stand_behind_the_table():
+    frame = polars.DataFrame({"a": [1.0, 1, 4, 4] * 5, "b": [2, 7, 1, 8] * 5, "y": ["p", "q"] * 10})
+    X, y = frame.select("a", "b"), frame["y"]
+    for found in (
+        fsframe.select("mim:top=1,bins=2", X, y),
+        fsframe.select("mim:top=1,bins=2", frame, "y"),
+    ):
+        assert found.selected_names == ("b",)
+    assert fsframe.evaluate("mim:top=1 knn", X, y, folds=2, repeats=1).accuracy == 1
+    assert fsframe.inspect(frame, "a").options["label"] == "a"
+    with pytest.raises(RequestError, match=r"the name of the label column, not Series; .*assign"):
+        fsframe.inspect(X, y)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import fsframe
 from tests.same_process import fsframe as ran
 
 
@@ -85,3 +86,15 @@ def test_many_chains_are_set_against_the_best(folder):
 def test_wrong_grids_are_refused_before_anything_runs(folder, words, said):
     done = ran(f"compare {words} {QUICK}")
     assert (done.code, done.out) == (2, "") and said in done.err
+
+
+def test_the_baseline_on_all_features_fills_gaps_as_the_chains_do():
+    X = np.random.default_rng(3).normal(size=(40, 4))
+    X[:, 0] += 3 * (np.arange(40) % 2)
+    X[5, 1] = np.nan
+    chains = ["impute mim:top=1 knn", "impute:method=mean mim:top=1 knn", "impute:top=3 mim knn"]
+    found = fsframe.compare(chains, X, np.arange(40) % 2, folds=2, repeats=1)
+    told = str(found)
+    assert "all: impute knn" in told and "all: impute:method=mean knn" in told
+    assert "all: knn" in told
+    assert all(f"all: {text}" not in told for text in ("impute:top", "mim"))
