@@ -73,6 +73,19 @@ _MEASURES = {
 _ON_REQUEST = ("AucOvr", "Precision")
 """Not computed by default."""
 
+_KNOWN_AS = {
+    "Auc": ("auroc", "roc-auc"),
+    "BalancedAccuracy": ("bacc", "uar"),
+    "CIndex": ("harrells-c",),
+    "F1": ("f1-macro", "macro-f1"),
+    "LogLoss": ("cross-entropy",),
+    "Mae": ("mean-absolute-error",),
+    "Matthews": ("mcc", "phi-coefficient"),
+    "R2": ("r-squared",),
+    "Sensitivity": ("recall", "tpr"),
+    "Specificity": ("tnr",),
+}
+
 _REFERENCES = {
     "BalancedAccuracy": "Brodersen, Ong, Stephan, Buhmann 2010, The balanced accuracy and its "
     "posterior distribution, ICPR, pp. 3121-3124, doi:10.1109/ICPR.2010.764",
@@ -111,6 +124,7 @@ def fsframe_measures() -> Iterator[MeasureEntry]:
             target=f"fsframe.evaluation.measures:{name}",
             summary=summary,
             default=name not in _ON_REQUEST,
+            known_as=dict.fromkeys(_KNOWN_AS.get(name, ()), _hyphenated(name)),
             reference=_REFERENCES.get(name, ""),
         )
 

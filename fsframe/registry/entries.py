@@ -127,6 +127,12 @@ def _check_aliases(_: Any, __: Any, value: tuple[str, ...]) -> None:
         _check_name(None, None, each)
 
 
+def _check_known(_: Any, __: Any, value: Mapping[str, str]) -> None:
+    for word, stage in value.items():
+        _check_name(None, None, word)
+        _check_line(None, attrs.fields(Entry).known_as, stage)
+
+
 def _tuple(value: Iterable[str] | str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
@@ -157,6 +163,9 @@ class Entry:
         imported.
     aliases : tuple of str
         Other names for it; runs and messages use `name`.
+    known_as : mapping of str to str
+        Other words of the field, and the stage that does what they say: ``{"kruskal":
+        "anova-f:ranks=true"}``. They are no names: an error for an unknown name tells the stage.
     deprecated : Deprecated, optional
         Its deprecation, reported once in every program that uses it.
     former_provider : str
@@ -187,6 +196,7 @@ class Entry:
     api: int = attrs.field(default=API_VERSION, validator=_check_api)
     requires: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_requires)
     aliases: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_aliases)
+    known_as: Mapping[str, str] = attrs.field(factory=dict, validator=_check_known, hash=False)
     deprecated: Deprecated | None = attrs.field(
         default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Deprecated))
     )

@@ -330,7 +330,10 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     kinds = " or ".join(registry.kind for registry in registries[-2:])
     kinds = ", ".join([*(registry.kind for registry in registries[:-2]), kinds])
     known = [known for registry in registries for known in registry]
-    hint = did_you_mean(name, known) or (did_you_mean(plain, known) if plain != name else "")
+    hint = _stage_meant(plain, registries)
+    hint = (
+        hint or did_you_mean(name, known) or (did_you_mean(plain, known) if plain != name else "")
+    )
     unusable = {plugin.name: plugin for registry in registries for plugin in registry.unusable()}
     if unusable and not hint:
         reasons = "; ".join(f"{p.name}, {p.status}: {p.reason}" for p in unusable.values())
@@ -339,6 +342,23 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
             f"may offer it ({reasons})"
         )
     raise RequestError(f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists all'}")
+
+
+def _stage_meant(name: str, registries: Sequence[Registry]) -> str:
+    """A hint at the stages that a word of the field stands for; empty if it is none."""
+    stages = {
+        f"`{stage}`": f" (a {registry.kind})"
+        for registry in registries
+        for offer in registry.offers()
+        for word, stage in offer.entry.known_as.items()
+        if _letters(word) == _letters(name)
+    }
+    several = len(stages) > 1
+    return ". Use " * bool(stages) + " or ".join(s + k * several for s, k in stages.items())
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def real_name(name: str, *registries: Registry) -> str:

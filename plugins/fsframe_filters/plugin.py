@@ -35,6 +35,21 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="filters",
         reference="Fisher 1925, Statistical methods for research workers, Oliver and Boyd",
         former_provider="infotheory",
+        known_as={
+            "anova": "anova-f",
+            "f-test": "anova-f",
+            "f-classif": "anova-f",
+            "f-regression": "anova-f",
+            "t-test": "anova-f",
+            "pearson": "anova-f",
+            "kruskal": "anova-f:ranks=true",
+            "kruskal-wallis": "anova-f:ranks=true",
+            "mann-whitney": "anova-f:ranks=true",
+            "rank-sum": "anova-f:ranks=true",
+            "spearman": "anova-f:ranks=true",
+            "wilcoxon": "anova-f:ranks=true",
+            "glejser": "anova-f:spread=true",
+        },
     )
     yield SelectorEntry(
         name="variance",
@@ -44,6 +59,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Pedregosa et al. 2011, Scikit-learn: machine learning in Python, "
         "J. Mach. Learn. Res. 12:2825-2830, arXiv:1201.0490",
         former_provider="sklearn",
+        known_as={
+            "low-variance": "variance",
+            "variance-threshold": "variance",
+        },
     )
     yield SelectorEntry(
         name="correlation",
@@ -63,6 +82,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Little, Rubin 2019, Statistical analysis with missing data, 3rd ed., Wiley, "
         "doi:10.1002/9781119482260, ch. 4",
         former_provider="tables",
+        known_as={
+            "simple-imputer": "impute",
+            "knn-imputer": "impute:method=neighbours",
+        },
     )
 
 
@@ -79,6 +102,10 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         "Albert 1991, Instance-based learning algorithms, Mach. Learn. 6:37-66, "
         "doi:10.1007/BF00153759",
         former_provider="classify",
+        known_as={
+            "k-nearest-neighbours": "knn",
+            "nearest-neighbours": "knn",
+        },
     )
 
 

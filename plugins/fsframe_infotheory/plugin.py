@@ -94,6 +94,12 @@ _OFFERS = (
     ),
 )
 
+_KNOWN_AS = {
+    "mim": dict.fromkeys(
+        ("information-gain", "mi", "mutual-info-classif", "mutual-information"), "mim"
+    )
+}
+
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
@@ -108,6 +114,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives={"scores", "pair-weights"} if weighs_pairs else {"scores"},
             pair_weight="information about the class" if weighs_pairs else "",
             reference=reference,
+            known_as=_KNOWN_AS.get(name, {}),
             compiles=True,
             named=3 if weighs_pairs else 0,
         )

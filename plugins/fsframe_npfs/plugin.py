@@ -45,6 +45,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Shah, Samworth 2013, Variable selection with error control: another look at "
         "stability selection, J. R. Stat. Soc. B 75(1):55-80, "
         "doi:10.1111/j.1467-9868.2011.01034.x",
+        known_as={
+            "stability-selection": "cpss",
+        },
     )
     yield SelectorEntry(
         name="ipss",
@@ -71,6 +74,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         "doi:10.1111/rssb.12265; Ren, Barber 2024, Derandomised knockoffs: leveraging e-values "
         "for false discovery rate control, J. R. Stat. Soc. B 86(1):122-154, "
         "doi:10.1093/jrsssb/qkad085",
+        known_as={
+            "model-x": "knockoffs",
+        },
     )
 
 

@@ -32,6 +32,22 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         target="fsframe_sklearn.methods.by_name:Sklearn",
         summary="Any scikit-learn classifier or regressor, by its class name",
         reference=_PEDREGOSA,
+        known_as={
+            "forest": "sklearn:estimator=RandomForestClassifier",
+            "random-forest": "sklearn:estimator=RandomForestClassifier",
+            "rf": "sklearn:estimator=RandomForestClassifier",
+            "logistic": "sklearn:estimator=LogisticRegression,standardize=true",
+            "logistic-regression": "sklearn:estimator=LogisticRegression,standardize=true",
+            "lr": "sklearn:estimator=LogisticRegression,standardize=true",
+            "svc": "sklearn:estimator=SVC,standardize=true",
+            "svm": "sklearn:estimator=SVC,standardize=true",
+            "naive-bayes": "sklearn:estimator=GaussianNB",
+            "nb": "sklearn:estimator=GaussianNB",
+            "lda": "sklearn:estimator=LinearDiscriminantAnalysis",
+            "decision-tree": "sklearn:estimator=DecisionTreeClassifier",
+            "linear-regression": "sklearn:estimator=LinearRegression",
+            "svr": "sklearn:estimator=SVR,standardize=true",
+        },
     )
 
 
@@ -63,6 +79,12 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="feature importance from any scikit-learn classifier or regressor",
         family="scikit-learn",
         reference="Breiman 2001, Random forests, Mach. Learn. 45:5-32, doi:10.1023/A:1010933404324",
+        known_as={
+            "forest": "importance",
+            "random-forest": "importance",
+            "rf": "importance",
+            "permutation-importance": "importance:measure=held-out",
+        },
     )
     yield SelectorEntry(
         name="rfe",
@@ -70,6 +92,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="recursive elimination of the least important features",
         family="scikit-learn",
         reference=_GUYON,
+        known_as={
+            "recursive-feature-elimination": "rfe",
+            "svm-rfe": "rfe",
+        },
     )
     yield SelectorEntry(
         name="rfecv",
@@ -85,6 +111,12 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="scikit-learn",
         reference="Whitney 1971, A direct method of nonparametric measurement selection, "
         "IEEE Trans. Comput. C-20(9):1100-1103, doi:10.1109/T-C.1971.223410",
+        known_as={
+            "forward-selection": "sequential",
+            "sfs": "sequential",
+            "stepwise": "sequential",
+            "backward-elimination": "sequential:direction=backward",
+        },
     )
     yield SelectorEntry(
         name="lasso",
@@ -94,6 +126,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         compiles=True,
         reference="Tibshirani 1996, Regression shrinkage and selection via the lasso, "
         "J. R. Stat. Soc. B 58(1):267-288, doi:10.1111/j.2517-6161.1996.tb02080.x",
+        known_as={
+            "glmnet": "lasso",
+            "l1": "lasso",
+        },
     )
     yield SelectorEntry(
         name="elastic-net",
@@ -103,6 +139,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         compiles=True,
         reference="Zou, Hastie 2005, Regularization and variable selection via the elastic net, "
         "J. R. Stat. Soc. B 67(2):301-320, doi:10.1111/j.1467-9868.2005.00503.x",
+        known_as={
+            "enet": "elastic-net",
+        },
     )
     yield SelectorEntry(
         name="boruta",

@@ -32,6 +32,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives=frozenset({"scores", "p-values"}),
         reference=_COX,
         named=4,
+        known_as={
+            "log-rank": "cox-score",
+            "univariate-cox": "cox-score",
+        },
     )
 
 

@@ -174,6 +174,8 @@ def _facts(offer: Offer, method: type[Any]) -> Iterator[tuple[str, ...]]:
     yield "plugin", f"{offer.provider} {offer.version} ({entry.target})"
     if entry.aliases:
         yield "also", ", ".join(entry.aliases)
+    if entry.known_as:
+        yield "known as", ", ".join(entry.known_as)
     if entry.deprecated is not None:
         yield "note", entry.deprecated.words(offer.name)
     if gives := sorted(getattr(entry, "gives", ())):

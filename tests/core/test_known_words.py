@@ -1,0 +1,49 @@
+"""Words of the field that are no names of methods, and the stages that they mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.errors import RequestError
+from fsframe.registry import classifiers, measures, regressors, selectors
+from fsframe.registry.registry import find_offer
+
+REGISTRIES = (selectors, regressors, classifiers)
+KNOWN = sorted(
+    {
+        (word, stage)
+        for registry in REGISTRIES
+        for offer in registry.offers()
+        for word, stage in offer.entry.known_as.items()
+    }
+)
+
+
+@pytest.mark.parametrize(("word", "stage"), KNOWN)
+def test_a_word_of_the_field_is_answered_with_a_stage_that_can_be_used(word, stage):
+    assert not any(registry.matching(word) for registry in REGISTRIES)
+    with pytest.raises(RequestError, match=rf"no .* '{word}'\. Use .*`{stage}`"):
+        find_offer(word, *REGISTRIES)
+    # A stage that resamples others needs one.
+    Chain.parse(f"lasso {stage}" if stage in ("cpss", "knockoffs") else stage)
+
+
+@pytest.mark.parametrize("offer", measures.offers(), ids=lambda offer: offer.name)
+def test_other_words_for_a_measure_are_answered_with_its_name(offer):
+    for word, name in offer.entry.known_as.items():
+        assert name == offer.name and not measures.matching(word)
+        with pytest.raises(RequestError, match=rf"no measure '{word}'\. Use `{name}`"):
+            find_offer(word, measures)
+
+
+def test_capitals_and_hyphens_do_not_matter_and_kinds_are_told_where_several_are_meant():
+    for word in ("RandomForest", "random_forest", "Random-Forest"):
+        with pytest.raises(RequestError) as caught:
+            find_offer(word, *REGISTRIES)
+        assert str(caught.value).endswith(
+            "Use `importance` (a selector) or `sklearn:estimator=RandomForestClassifier` "
+            "(a classifier)"
+        )
+    with pytest.raises(RequestError, match=r"`fsframe methods` lists all$"):
+        find_offer("zzzz", *REGISTRIES)
