@@ -36,7 +36,7 @@ from fsframe.text import counted
 
 DEFAULT_COUNT = 10
 
-_BLOCKS = 10
+_BLOCKS = 14
 """Arrays of the size of a block of columns in memory at the same time."""
 
 
