@@ -26,6 +26,13 @@ _USUAL_CODES = frozenset(
     [sign * value for value in (99.0, 999.0, 9999.0, 99999.0, 999999.0, 1e30) for sign in (1, -1)]
     + [-9.0, -32768.0, -2147483648.0]
 )
+# Of answers not known, refused, not asked, as surveys write them behind a short scale.
+_ANSWERS = tuple(
+    frozenset(
+        float(digit * nines + last) for digit, last in ((7, 0), (8, 0), (9, 0), (9, -1), (9, -2))
+    )
+    for nines in (11, 111, 1111)
+)
 
 
 Column = NDArray[Any] | list[str | None]
@@ -172,12 +179,26 @@ def maybe_coded_columns(
     >>> maybe_coded_columns(X, X.min(axis=0), X.max(axis=0))
     [0, 1]
     """
-    usual = [*_USUAL_CODES, np.inf, -np.inf]
+    usual = [*_USUAL_CODES.union(*_ANSWERS), np.inf, -np.inf]
     maybe = np.isin(lowest, usual) | np.isin(highest, usual)
     negative = np.flatnonzero((lowest <= -9) & (lowest == np.floor(lowest)) & ~maybe)
     few = X[:, negative]
     maybe[negative] = (few < 0).sum(axis=0) == (few == lowest[negative]).sum(axis=0)
     return np.flatnonzero(maybe).tolist()
+
+
+def _answers_missing(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The numbers of missing answers at the top of (n,) values of a scale, with how often they
+    occur; none if there is but one."""
+    different, times = np.unique(values[~np.isnan(values)], return_counts=True)
+    family = next((set_of for set_of in _ANSWERS if different[-1] in set_of), frozenset())
+    coded = np.isin(different, [*family])
+    scale = different[~coded]
+    if coded.sum() < 2 or len(scale) < 3 or (scale != np.floor(scale)).any():
+        return []
+    if different[coded][0] - scale[-1] <= scale[-1] - scale[0]:
+        return []
+    return [(float(v), int(n)) for v, n in zip(different[coded], times[coded], strict=True)]
 
 
 def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
@@ -186,8 +207,15 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
 
     An infinite value is one. Others are outliers: further from the other values than these are from
     each other, or the only negative one. The others must be at least three different ones, and ten
-    beside a negative number that is no usual code.
+    beside a negative number that is no usual code. Several numbers such as 77, 88 and 99 are codes
+    if the other values are whole and further from them than from each other.
+
+    >>> likely_codes(np.array([1.0, 2, 3, 4, 88, 2, 99, 99]))
+    [(88.0, 1), (99.0, 2)]
     """
+    answers = _answers_missing(values)
+    if answers:
+        return answers
     codes = []
     for code in (float(np.nanmin(values)), float(np.nanmax(values))):
         usual, times = code in _USUAL_CODES, int(np.count_nonzero(values == code))

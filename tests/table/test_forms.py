@@ -14,6 +14,7 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
+from fsframe.table.column_facts import likely_codes
 from fsframe.table.read import read
 from fsframe.table.reduced import write_reduced
 from fsframe.table.source import contents, read_table
@@ -456,3 +457,30 @@ def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, name
     assert [c.name for c in found.columns] == (names or [c.name for c in found.columns])
     said = contents(put(text, "t.data"), header=True)
     assert said.named
+
+
+def test_numbers_for_no_answer_are_asked_about(put):
+    """77, 88 and 99 behind scales; not where another column may well hold them."""
+    codes = {7: 77, 11: 88, 13: 88, 17: 99}
+    rows = [
+        f"{codes.get(k, k % 5)},{codes.get(k + 4, k % 4)},{k % 2 + k / 7:.2f}" for k in range(60)
+    ]
+    labels = ["ab"[k % 3 == 0] for k in range(60)]
+    path = put("q1,q2,time,y\n" + "".join(f"{r},{y}\n" for r, y in zip(rows, labels, strict=True)))
+    found = inspect_table(path)
+    asked = {finding.columns: finding for finding in found.findings}
+    assert asked["q1", "q2"].what.startswith("77, 88, 99 stand apart from the other answers")
+    assert asked["q1", "q2"].option == "--na 77 --na 88 --na 99"
+    assert found.options["na"] == ["77", "88", "99"]
+    assert np.isnan(read(path, na=found.options["na"]).X).sum() == 8
+    aged = [",".join((*row.split(",")[:2], str(k + 30))) for k, row in enumerate(rows)]
+    ages = put("q1,q2,age,y\n" + "".join(f"{r},{y}\n" for r, y in zip(aged, labels, strict=True)))
+    found = inspect_table(ages)
+    asked = {finding.columns: finding for finding in found.findings}
+    assert "age may well hold such numbers: empty these cells" in asked["q1", "q2"].what
+    assert "na" not in found.options
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3, 99] * 9, [1, 40, 70, 77, 88], [0.5, 1, 2, 77, 88]])
+def test_a_number_alone_or_of_a_wide_scale_is_none_for_no_answer(cells):
+    assert not any(code in (77, 88) for code, _ in likely_codes(np.array(cells, dtype=float)))
