@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from designs import Design, Table
+from designs import DESIGNS, Design, Table
 from numpy.typing import NDArray
 
 from fsframe import Chain
@@ -159,7 +159,7 @@ _BOTH = ("classification", "regression")
 _NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift",)}
 _BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
 _BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05,
-           "warned": ("sparse-linear", "rare", "60x1000", "95-5", "curved")}  # fmt: skip
+           "warned": tuple(design.name for design in DESIGNS)}  # fmt: skip
 
 
 def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Contender:
