@@ -174,8 +174,8 @@ def spelled_numbers(
 
 
 def _durations(texts: Iterable[str]) -> dict[str, float]:
-    """Seconds of each of some texts; empty if one is no duration, or if all have a single unit,
-    or look like ratios.
+    """Seconds of each of some texts; empty if one is no duration, if all have a single unit (`P1D`
+    alone may be a name), or if they look like ratios.
 
     >>> _durations(["PT37M", "PT2H"]), _durations(["1:10", "1:20"]), _durations(["5 m", "7 m"])
     ({'PT37M': 2220.0, 'PT2H': 7200.0}, {}, {})
@@ -189,13 +189,14 @@ def _durations(texts: Iterable[str]) -> dict[str, float]:
             return {}
         parts = {name: float(part) for name, part in match.groupdict().items()
                  if name != "sign" and part}  # fmt: skip
-        units.add((*parts, "P"[: "P" in text]))
+        units.add(tuple(parts))
         total = sum(_SECONDS[name] * value for name, value in parts.items())
         found[text] = -total if match["sign"] == "-" else total
-    if {("hours", "minutes", "")} == units:
+    if units == {("hours", "minutes")} and all(":" in text for text in found):
         # A ratio or a titre has the same first number in most cells.
         return found if len({text.partition(":")[0] for text in found}) > _FEW_HOURS else {}
-    return found if any(len(names) > 2 or names[-1] for names in units) else {}
+    several = any(len(names) > 1 for names in units) or (len(units) > 1 and ("hours",) in units)
+    return found if several or any("PT" in text for text in found) else {}
 
 
 @attrs.define(kw_only=True)

@@ -219,6 +219,8 @@ def test_durations_are_seconds_in_frames_and_files(put):
     ("cells", "seconds"),
     [
         (["2h 30m", "45 min", "1 h"], [9000, 2700, 3600]),
+        (["45 min", "1 h"], [2700, 3600]),
+        (["PT37M", "PT5M"], [2220, 300]),
         (["1:02:03", "0:00:10.5", "100:00:00"], [3723, 10.5, 360000]),
         (["08:30", "14:05", "23:59"], [30600, 50700, 86340]),
         (["1 day, 2:03:04", "-0:00:01", "5 days"], [93784, -1, 432000]),
@@ -230,7 +232,7 @@ def test_spellings_of_durations(cells, seconds):
 
 
 @pytest.mark.parametrize(
-    "cells", [["1:10", "1:20", "1:40"], ["P1", "P2"], ["3:4", "5:1"], ["P", ""]]
+    "cells", [["1:10", "1:20", "1:40"], ["P1D", "P2D"], ["5 m", "7 s"], ["3:4", "5:1"], ["P", ""]]
 )
 def test_ratios_and_codes_are_no_durations(cells):
     assert spelled_numbers(cells) is None
