@@ -73,13 +73,13 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_p
         frame = frame.with_columns(y=polars.col("y") + polars.col("real0"))
     method = fsframe.selectors["anova-f"](missing="pairwise")
     expected = method.select(fsframe.read(frame))
-    for k, memory in enumerate((1 << 30, 90 * ROWS)):
+    for k, memory in enumerate((1 << 30, 120 * ROWS)):
         data = divided(frame, tmp_path / str(k), (1, 300))
         found = method.select(data, run=Run(memory=memory))
         assert found.scores.tobytes() == expected.scores.tobytes()
         assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
     with pytest.raises(RequestError, match="use chi2 or mim"):
-        method.select(data, run=Run(memory=70 * ROWS))
+        method.select(data, run=Run(memory=100 * ROWS))
 
 
 def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
