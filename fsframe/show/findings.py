@@ -159,16 +159,16 @@ def _looks_like_a_code(code: float, times: int, missing: str) -> str:
 
 def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     """Numbers, texts and genotypes that look like codes for missing values."""
-    if answers := [f"{code:g}" for code in guesses.answers]:
+    if answers := [f"{code:g}" for code in guesses.answer_codes]:
         what = f"{some_of(answers, 9)} stand apart from the other answers, as codes for none do"
         words = [word for text in answers for word in ("--na", text)]
-        if held := guesses.hold_answers:
+        if held := guesses.answer_conflicts:
             words = []
             what += (
                 f"; {some_of(held, 3)} may well hold such numbers: empty these cells in the file"
             )
-        yield _finding(guesses, guesses.of_answers, what, *words)
-    for k in (k for k in guesses.coded if k not in guesses.of_answers):
+        yield _finding(guesses, guesses.answer_columns, what, *words)
+    for k in (k for k in guesses.coded if k not in guesses.answer_columns):
         for code, times in guesses.found.columns[k].codes:
             what = _looks_like_a_code(code, times, "value")
             yield _finding(guesses, [k], what, "--na", f"{code:g}")

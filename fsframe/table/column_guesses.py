@@ -394,19 +394,19 @@ class Guesses:
         codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
         codes += [*self.no_genotypes, *(f"{code:g}" for code, _ in self.label_codes)]
         extremes = [code for k in self.coded for code, _ in columns[k].codes]
-        alone = (code for code in extremes if code not in self.answers)
+        alone = (code for code in extremes if code not in self.answer_codes)
         codes += [f"{code:g}" for code in alone if not self._within(code)]
-        if not self.hold_answers:
-            codes += [f"{code:g}" for code in self.answers]
+        if not self.answer_conflicts:
+            codes += [f"{code:g}" for code in self.answer_codes]
         return list(dict.fromkeys(codes))
 
     def _within(self, code: float) -> list[str]:
         """The columns that may well hold a number, as it is within their range."""
-        others = (c for k, c in self._rest.items() if k not in self.of_answers)
+        others = (c for k, c in self._rest.items() if k not in self.answer_columns)
         return [c.name for c in others if c.low < code < c.high]
 
     @cached_property
-    def of_answers(self) -> list[int]:
+    def answer_columns(self) -> list[int]:
         """The columns of a scale with several numbers, such as 77, 88 and 99, for no answer."""
         columns = self.found.columns
         return [
@@ -415,14 +415,18 @@ class Guesses:
         ]  # fmt: skip
 
     @cached_property
-    def answers(self) -> list[float]:
+    def answer_codes(self) -> list[float]:
         """The numbers for no answer, of all columns."""
-        return sorted({code for k in self.of_answers for code, _ in self.found.columns[k].codes})
+        return sorted(
+            {code for k in self.answer_columns for code, _ in self.found.columns[k].codes}
+        )
 
     @cached_property
-    def hold_answers(self) -> list[str]:
+    def answer_conflicts(self) -> list[str]:
         """The other columns that may well hold such numbers."""
-        return list(dict.fromkeys(name for code in self.answers for name in self._within(code)))
+        return list(
+            dict.fromkeys(name for code in self.answer_codes for name in self._within(code))
+        )
 
     def suggested(
         self,

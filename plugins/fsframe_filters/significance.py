@@ -391,7 +391,7 @@ def _f_statistics(
     curved: bool,
     spread: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """F and log p of some columns, as (m,) each."""
+    """F (with `spread` −log₁₀ p) and log p of some columns, as (m,) each."""
     # Samples along the last axis: each row is summed alone, whatever the width of the block.
     values, known = np.ascontiguousarray(block.T), np.ascontiguousarray(present.T)
     m = len(values)
@@ -451,10 +451,10 @@ def _f_statistics(
     tests = _f_and_log_p(between, squares, freedom, rest, ~flat)
     if not spread:
         return tests
-    left = np.where(known, residual, 0.0)
+    error = np.where(known, residual, 0.0)
     # Rounding is what is left of a target that a feature gives exactly.
-    left[np.abs(left).max(axis=1) <= 1e-12 * np.abs(target).max(axis=1)] = 0.0
-    size = np.abs(left) - ((w * np.sign(left)).sum(axis=1) / safe)[:, None] * left
+    error[np.abs(error).max(axis=1) <= 1e-12 * np.abs(target).max(axis=1)] = 0.0
+    size = np.abs(error) - ((w * np.sign(error)).sum(axis=1) / safe)[:, None] * error
     of_size = size - ((w * size).sum(axis=1) / safe)[:, None]
     line = np.zeros(m)
     square = (w * of_size**2).sum(axis=1)
@@ -498,7 +498,7 @@ _NO_TEST, _BY_CHI2 = -1.0, 0.0
 def _of_levels(
     block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64], *, spread: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """F and log p of some nominal columns, as (m,) each."""
+    """F (with `spread` −log₁₀ p) and log p of some nominal columns, as (m,) each."""
     classes = data.n_classes if data.task == "classification" else 0
     tests = _log_p_of([_test_of_levels(values, data.y, weights, classes) for values in block.T])
     if not spread:
