@@ -256,82 +256,113 @@ def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class TextsRead:
-    """A column of text as numbers, or why it is none.
+class WordsRead:
+    """Columns of text that become numbers, one after the other, and what is to be said of them.
 
     Parameters
     ----------
-    values : (n_rows,) float64, or None
-        NaN where missing; None if the column cannot be used.
-    kind : ColumnKind, optional
-        None for plain numbers.
-    note : str
-        How it was read, if nothing declares it.
-    unknown : tuple of str
-        Levels that an ordinal column has and its order lacks.
-    """
-
-    values: NDArray[np.float64] | None = None
-    kind: ColumnKind | None = None
-    note: str = ""
-    unknown: tuple[str, ...] = ()
-
-
-def read_texts(
-    cells: Sequence[str | None],
-    name: str,
-    *,
-    order: tuple[str, ...] | None = None,
-    nominal: bool = False,
-    decimal: str | None = None,
-) -> TextsRead:
-    """The cells of column `name` as numbers: by its declaration, or as they look.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        None where missing.
-    order : tuple of str, optional
-        The order of its levels, if it is ordinal.
-    nominal : bool
+    dates : str, optional
+        As in `fsframe.read`: what is done with columns of dates.
     decimal : {".", ","}, optional
         As for `spelled_numbers`.
-
-    Returns
-    -------
-    TextsRead
-        Undeclared, two words for yes and no are boolean, ISO dates days, and numbers with one unit
-        or separators of thousands numbers; other text is not read.
+    tells_booleans : bool
+        Whether there is a note about columns of two words for yes and no.
+    kinds : dict of str to ColumnKind
+        By name, of columns that do not simply hold numbers.
+    notes : list of str
+        How columns were read that nothing declares.
+    texts, dated : list of int
+        Places of columns that cannot be used: they hold other text, or dates that stay dates.
+    unknown : list of (int, tuple of str)
+        Places of ordinal columns with the levels that their order lacks.
 
     Examples
     --------
-    >>> read_texts(["no", None, "yes"], "smoker").note
-    "column 'smoker' was read as no=0, yes=1"
-    >>> read_texts(["M", "XL"], "size", order=("S", "M")).unknown
-    ('XL',)
+    >>> words = WordsRead()
+    >>> words.numbers(0, "smoker", ["no", None, "yes"]), words.notes
+    (array([ 0., nan,  1.]), ["column 'smoker' was read as no=0, yes=1"])
+    >>> words.numbers(1, "size", ["M", "XL"], order=("S", "M")), words.unknown
+    (None, [(1, ('XL',))])
     """
-    texts = {text for text in cells if text is not None}
-    note = ""
-    if order is not None:
-        unknown = sorted({level_text(text) for text in texts} - set(order))
-        if unknown:
-            return TextsRead(unknown=tuple(unknown))
-        kind = ColumnKind("ordinal", order)
-    elif nominal:
-        values, kind, note = coded(cells, name)
-        return TextsRead(values=values, kind=kind, note=note)
-    elif (words := looks_boolean(texts)) is not None:
-        kind = ColumnKind("boolean", words)
-        note = f"column {name!r} was read as {words[0]}=0, {words[1]}=1"
-    elif texts and all(days_of(text) is not None for text in texts):
-        kind = ColumnKind("date")
-    elif (spelled := spelled_numbers(cells, decimal)) is not None:
-        values, spelling = spelled
-        return TextsRead(values=values, note=number_note(name, spelling))
-    else:
-        return TextsRead()
-    values = numbers_of([text or "" for text in cells], kind, lambda text: not text, str)
-    return TextsRead(values=values, kind=kind, note=note)
+
+    dates: str | None = None
+    decimal: str | None = None
+    tells_booleans: bool = True
+    kinds: dict[str, ColumnKind] = attrs.field(factory=dict)
+    notes: list[str] = attrs.field(factory=list)
+    texts: list[int] = attrs.field(factory=list)
+    dated: list[int] = attrs.field(factory=list)
+    unknown: list[tuple[int, tuple[str, ...]]] = attrs.field(factory=list)
+
+    def numbers(
+        self,
+        place: int,
+        name: str,
+        cells: Sequence[str | None],
+        *,
+        order: tuple[str, ...] | None = None,
+        nominal: bool = False,
+    ) -> NDArray[np.float64] | None:
+        """The cells of column `name` as numbers, NaN where missing: by its declaration, or as they
+        look; None if it cannot be used.
+
+        Undeclared, two words for yes and no are boolean, ISO dates days, and numbers with one unit
+        or separators of thousands numbers; other text is not read.
+
+        Parameters
+        ----------
+        place : int
+        name : str
+        cells : sequence of str
+            None where missing.
+        order : tuple of str, optional
+            The order of its levels, if it is ordinal.
+        nominal : bool
+        """
+        texts = {text for text in cells if text is not None}
+        if order is not None:
+            unknown = sorted({level_text(text) for text in texts} - set(order))
+            if unknown:
+                self.unknown.append((place, tuple(unknown)))
+                return None
+            return self._of_kind(name, cells, ColumnKind("ordinal", order))
+        if nominal:
+            values, self.kinds[name], note = coded(cells, name)
+            self.notes.append(note)
+            return values
+        if (words := looks_boolean(texts)) is not None:
+            if self.tells_booleans:
+                self.notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
+            return self._of_kind(name, cells, ColumnKind("boolean", words))
+        if texts and all(days_of(text) is not None for text in texts):
+            return self.days(place, name, cells)
+        if (spelled := spelled_numbers(cells, self.decimal)) is not None:
+            values, spelling = spelled
+            self.notes.append(number_note(name, spelling))
+            return values
+        self.texts.append(place)
+        return None
+
+    def days(
+        self, place: int, name: str, cells: Sequence[str | None]
+    ) -> NDArray[np.float64] | None:
+        """The days of a column of dates; None if dates stay dates."""
+        if self.dates is None:
+            self.dated.append(place)
+            return None
+        return self._of_kind(name, cells, ColumnKind("date"))
+
+    def ranked(self, name: str, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The ranks of an ordinal column of numbers, in numeric order."""
+        numbers, levels = ranks(values.astype(np.float64))
+        self.kinds[name] = ColumnKind("ordinal", levels)
+        return numbers
+
+    def _of_kind(
+        self, name: str, cells: Sequence[str | None], kind: ColumnKind
+    ) -> NDArray[np.float64]:
+        self.kinds[name] = kind
+        return numbers_of([text or "" for text in cells], kind, lambda text: not text, str)
 
 
 def numbers_of(

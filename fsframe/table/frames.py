@@ -13,13 +13,11 @@ from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse, unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
+    WordsRead,
     check_readings,
     coded_together,
     level_text,
     number_note,
-    numbers_of,
-    ranks,
-    read_texts,
 )
 from fsframe.table.number_spellings import label_numbers, plain_numbers
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
@@ -338,36 +336,17 @@ def take_frame(
     features = [column for column in left if column != place]
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
-    notes, refused = [], ColumnRefusals()
-    kinds: dict[str, ColumnKind] = {}
+    words = WordsRead(dates=dates, tells_booleans=False)
     for position, column in enumerate(features):
         name, series = columns[column]
-        values, is_category = values_of(series)
+        values, nominal = values_of(series)
         order = order_of.get(column, _own_order(series))
-        is_category = is_category or (name in worded and isinstance(values, list))
-        is_category = is_category or all_categorical or column in marked
-        mask[position] = order is None and is_category
-        numbers: NDArray[Any] | None
-        kind: ColumnKind | None
-        if order is not None and values is None:
-            refused.order.append(f"column {name!r} is of a type without levels")
-            continue
-        if values is None:
-            numbers, kind = _dated(series, name, dates, refused)
-        elif isinstance(values, list) or order:
-            numbers, kind, note = _worded(values, name, order, mask[position], dates, refused)
-            notes += [note] if mask[position] or (note and kind is None) else []
-        elif order is not None:
-            numbers, levels = ranks(values.astype(np.float64))
-            kind = ColumnKind("ordinal", levels)
-        else:
-            numbers = values
-            kind = ColumnKind("boolean") if str(series.dtype).lower().startswith("bool") else None
-        if kind is not None:
-            kinds[name] = kind
+        nominal = nominal or (name in worded and isinstance(values, list))
+        mask[position] = order is None and (nominal or all_categorical or column in marked)
+        numbers = _numbers(values, series, name, order, position, bool(mask[position]), words)
         if numbers is not None:
             kept.append(numbers)
-    refused.check("the frame", features_only=place is None)
+    _check_usable(words, [names[column] for column in features], features_only=place is None)
     forms = {values.dtype for values in kept}
     small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
     X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
@@ -385,50 +364,49 @@ def take_frame(
         label_name=label_name,
         groups=None if grouping is None else group_values(columns[grouping][1]),
         group_name="" if grouping is None else names[grouping],
-        warnings=tuple(coded_together(notes)),
-        kinds=kinds,
+        warnings=tuple(coded_together(words.notes)),
+        kinds=words.kinds,
         keep=np.isin(features, asked.get("keep", ())),
         weights=None if weighing is None else group_values(columns[weighing][1]),
         weight_name="weight" if weighing is None else names[weighing],
     )
 
 
-@attrs.frozen
-class ColumnRefusals:
-    """Columns that cannot be used, by problem; reported all at once."""
+def _check_usable(words: WordsRead, names: Sequence[str], *, features_only: bool) -> None:
+    """Raise DataError listing the columns that cannot be used, by problem.
 
-    text: list[str] = attrs.field(factory=list)
-    dates: list[str] = attrs.field(factory=list)
-    order: list[str] = attrs.field(factory=list)
-
-    def check(self, table: str, *, features_only: bool) -> None:
-        """Raise DataError if a column was refused.
-
-        What it proposes for a frame of features only is done to the frame; there are no options.
-        """
-        if features_only:
-            categories = "make them categories (X.astype({'NAME': 'category'}))"
-            ways = (
-                f"drop them from the frame, or {categories}",
-                "drop them from the frame, or make them numbers",
-            )
-        else:
-            ways = (
-                "drop them (--drop, drop=), declare them categorical (--categorical, "
-                "categorical=), or ordinal (--ordinal, ordinal=)",
-                "drop them (--drop, drop=), or convert them to days (--dates days, dates='days')",
-            )
-        held = ((self.text, "neither numbers nor categories"), (self.dates, "dates"))
-        problems = [
-            f"column{'s' * (len(names) > 1)} {some_of([repr(name) for name in names], 10)} "
-            f"hold{'s' * (len(names) == 1)} {what}: {way}"
-            for (names, what), way in zip(held, ways, strict=True)
-            if names
-        ]
-        problems += self.order
-        if problems:
-            kind = UntidyTableError if self.text or self.dates else DataError
-            raise kind(f"{table}: " + "; ".join(problems))
+    What it proposes for a frame of features only is done to the frame; there are no options.
+    """
+    if features_only:
+        categories = "make them categories (X.astype({'NAME': 'category'}))"
+        ways = (
+            f"drop them from the frame, or {categories}",
+            "drop them from the frame, or make them numbers",
+        )
+    else:
+        ways = (
+            "drop them (--drop, drop=), declare them categorical (--categorical, "
+            "categorical=), or ordinal (--ordinal, ordinal=)",
+            "drop them (--drop, drop=), or convert them to days (--dates days, dates='days')",
+        )
+    held = ((words.texts, "neither numbers nor categories"), (words.dated, "dates"))
+    problems = [
+        f"column{'s' * (len(places) > 1)} {some_of([repr(names[k]) for k in places], 10)} "
+        f"hold{'s' * (len(places) == 1)} {what}: {way}"
+        for (places, what), way in zip(held, ways, strict=True)
+        if places
+    ]
+    problems += [
+        f"these levels are missing from the order of column {names[k]!r}: "
+        f"{', '.join(levels[:10])} (--ordinal '{names[k]}=low<high', ordinal={{{names[k]!r}: "
+        "['low', 'high']})"
+        if levels
+        else f"column {names[k]!r} is of a type without levels"
+        for k, levels in words.unknown
+    ]
+    if problems:
+        kind = UntidyTableError if words.texts or words.dated else DataError
+        raise kind("the frame: " + "; ".join(problems))
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:
@@ -439,53 +417,41 @@ def _own_order(series: Any) -> tuple[str, ...] | None:
     return tuple(level_text(level) for level in kind.categories)
 
 
-def _worded(
-    values: NDArray[Any] | list[Any],
+def _numbers(
+    values: NDArray[Any] | list[Any] | None,
+    series: Any,
     name: str,
     order: tuple[str, ...] | None,
+    place: int,
     nominal: bool,
-    dates: str | None,
-    refused: ColumnRefusals,
-) -> tuple[NDArray[np.float64] | None, ColumnKind | None, str]:
-    """A column of text, or of levels with an order, and the note about it."""
+    words: WordsRead,
+) -> NDArray[Any] | None:
+    """The `values_of` a column as numbers; None if it cannot be used, which `words` records."""
+    kind = str(series.dtype).lower()
+    if values is None and order is not None:
+        words.unknown.append((place, ()))
+    elif values is None and kind.startswith(("date", "timestamp")):
+        return words.days(place, name, series_texts(series))
+    elif values is None:
+        words.texts.append(place)
+    if values is None:
+        return None
+    if not isinstance(values, list) and not order:
+        if order is not None:
+            return words.ranked(name, values)
+        if kind.startswith("bool"):
+            words.kinds[name] = ColumnKind("boolean")
+        return values
     cells = values if isinstance(values, list) else values.tolist()
     if order is not None:
         cells = [None if cell is None or cell != cell else level_text(cell) for cell in cells]
-    elif not nominal:
-        cells = [None if cell is None else str(cell) for cell in cells]
     if not nominal:
         cells = [cell or None for cell in cells]
     numbers = None if order is not None or nominal else plain_numbers(cells)
     if numbers is not None:
-        return numbers, None, f"column {name!r} holds text, and was read as numbers"
-    read = read_texts(cells, name, order=order, nominal=nominal)
-    if read.unknown:
-        refused.order.append(
-            f"these levels are missing from the order of column {name!r}: "
-            f"{', '.join(read.unknown[:10])} (--ordinal '{name}=low<high', ordinal={{{name!r}: "
-            "['low', 'high']})"
-        )
-    elif read.kind is not None and read.kind.kind == "date" and dates is None:
-        refused.dates.append(name)
-        return None, None, ""
-    elif read.values is None:
-        refused.text.append(name)
-    return read.values, read.kind, read.note
-
-
-def _dated(
-    series: Any, name: str, dates: str | None, refused: ColumnRefusals
-) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
-    """Days of a column of dates; anything else is refused."""
-    if not str(series.dtype).lower().startswith(("date", "timestamp")):
-        refused.text.append(name)
-        return None, None
-    if dates is None:
-        refused.dates.append(name)
-        return None, None
-    texts = ["" if value is None else str(value) for value in as_list(series)]
-    kind = ColumnKind("date")
-    return numbers_of(texts, kind, lambda text: not text, str), kind
+        words.notes.append(f"column {name!r} holds text, and was read as numbers")
+        return numbers
+    return words.numbers(place, name, cells, order=order, nominal=nominal)
 
 
 def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:

@@ -22,6 +22,7 @@ from fsframe.table.arrays import EXACT, freeze, unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
+    WordsRead,
     as_ordinal,
     check_readings,
     coded_together,
@@ -30,7 +31,6 @@ from fsframe.table.column_kinds import (
     number_note,
     numbers_of,
     ranks,
-    read_texts,
 )
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.columns import (
@@ -605,38 +605,27 @@ def _kinds_of_columns(
 
     DataError lists every column that cannot be used as it is declared.
     """
-    kinds: dict[str, ColumnKind] = {}
-    notes: list[str] = []
-    dated, further, refused = [], [], {}
+    words = WordsRead(dates=dates, decimal=sheet.cells.decimal)
     texts = sheet.take([], sorted({*bad, *ordered})).texts if bad or ordered else {}
     for column in sorted(texts):
         place, order = columns.index(column), ordered.get(column)
-        name = names[place]
         if order is not None:
             mask[place] = False
         if order == () and column not in bad:
-            X[:, place], levels = ranks(X[:, place].astype(np.float64))
-            kinds[name] = ColumnKind("ordinal", levels)
+            X[:, place] = words.ranked(names[place], X[:, place])
             continue
         is_missing = {text: sheet.missing(text) for text in set(texts[column])}
         cells = [None if is_missing[text] else text for text in texts[column]]
-        decimal = sheet.cells.decimal
-        read = read_texts(cells, name, order=order, nominal=bool(mask[place]), decimal=decimal)
-        if read.unknown:
-            further.append(
-                f"these levels are missing from the order of {sheet.word(column)}: "
-                f"{some_of(read.unknown, 10)} (--ordinal '{name}=low<high')"
-            )
-        elif read.values is None:
-            refused[column] = bad[column]
-        elif read.kind is not None and read.kind.kind == "date" and dates is None:
-            dated.append(column)
-        else:
-            X[:, place] = read.values
-            notes += [read.note] if read.note else []
-            if read.kind is not None:
-                kinds[name] = read.kind
-    if refused or dated or further:
+        values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
+        if values is not None:
+            X[:, place] = values
+    if words.texts or words.dated or words.unknown:
+        further = [
+            f"these levels are missing from the order of {sheet.word(columns[place])}: "
+            f"{some_of(levels, 10)} (--ordinal '{names[place]}=low<high')"
+            for place, levels in words.unknown
+        ]
         infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
-        raise sheet.not_numbers(refused, infinite, dated, further)
-    return kinds, coded_together(notes)
+        refused = {columns[place]: bad[columns[place]] for place in words.texts}
+        raise sheet.not_numbers(refused, infinite, [columns[k] for k in words.dated], further)
+    return words.kinds, coded_together(words.notes)
