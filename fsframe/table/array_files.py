@@ -29,7 +29,7 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.reader import ArrayTable, Form, table_name
-from fsframe.table.roles import only, spelled_out
+from fsframe.table.roles import Layout, spelled_out
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
@@ -254,29 +254,25 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     wanted = spelled_out({**roles, "label": named}, names)
     asked = check_columns(names, p, path, wanted, beside=others)
 
-    def of_role(role: str) -> tuple[str, Any]:
-        """Name and values of the column of a role: a feature, or an annotation of the rows."""
-        place = only(asked, role)
-        if place is None:
-            return role, None
+    def column(place: int) -> tuple[str, Any]:
+        """Name and values of a column: a feature, or an annotation of the rows."""
         if place >= p:
             return others[place - p], table.others[others[place - p]]
         return names[place], column_block(table.X, place, place + 1)[:, 0]
 
     # The label array, even if a feature has its name.
     own_label = label is None or label == table.label_name
-    label_name, raw = (table.label_name, table.y) if own_label else of_role("label")
+    asked = {**asked, "label": [] if own_label else asked["label"]}
+    layout = Layout.of(asked, p, all_categorical=roles["categorical"] is True)
+    columns, place = layout.features, layout.label
+    label_name, raw = (table.label_name, table.y) if place is None else column(place)
     if raw is None:
         raise DataError(table.no_label)
-    aside = {only(asked, role) for role in ("groups", "weight", *(() if own_label else ("label",)))}
-    aside |= set(asked["drop"])
-    columns = [column for column in range(p) if column not in aside]
     if not columns:
         raise DataError(f"{path} has no feature besides the label")
     if table.names:
         check_names(names, columns, path)
     check_names([label_name], [0], path)
-    (group_name, groups), (weight_name, weights) = of_role("groups"), of_role("weight")
     labels, kind, spelling = label_values(
         _texts(raw),
         lambda row: f"{path}, label {label_name!r}, row {row + 1}",
@@ -298,16 +294,13 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
         X,
         labels,
         kept,
-        categorical=np.isin(columns, asked["categorical"]) | (roles["categorical"] is True),
-        weights=weights,
-        weight_name=weight_name,
-        keep=np.isin(columns, asked["keep"]),
-        groups=groups,
-        group_name=group_name,
+        categorical=layout.categorical,
+        keep=layout.keep,
         name=table_name(path),
         label_name=label_name,
         task=kind,
         warnings=(*table.notes, *warnings),
+        **layout.of_rows(column),
     )
 
 

@@ -20,7 +20,7 @@ from fsframe.table.column_kinds import (
     number_note,
 )
 from fsframe.table.number_spellings import label_numbers, plain_numbers
-from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
+from fsframe.table.roles import ROLES, AskedColumns, Layout, check_asked
 from fsframe.text import counted, did_you_mean, some_of
 
 
@@ -178,7 +178,7 @@ class FrameParts:
     groups: NDArray[Any] | None = None
     group_name: str = ""
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
-    keep: NDArray[np.bool_] | None = None
+    keep: Sequence[bool] | None = None
     weights: NDArray[Any] | None = None
     weight_name: str = "weight"
 
@@ -323,18 +323,14 @@ def take_frame(
     asked = asked or {}
     columns = columns_of(frame)
     names = [name for name, _ in columns]
-    marked = set(asked.get("categorical", ()))
     order_of = dict(zip(asked.get("ordinal", ()), orders, strict=True))
     check_readings(dates=dates)
-    grouping, weighing = only(asked, "groups"), only(asked, "weight")
-    aside = {*asked.get("drop", ()), grouping, weighing}
-    left = [place for place in range(len(names)) if place not in aside]
-    if len(left) < 1 + ("label" in asked):
-        usable = counted(len(left), "usable column")
+    layout = Layout.of(asked, len(names), all_categorical=all_categorical)
+    features, place = layout.features, layout.label
+    if not features:
+        usable = counted(int(place is not None), "usable column")
         raise DataError(f"the frame has {usable}; a table needs at least one feature")
-    place = only(asked, "label")
-    features = [column for column in left if column != place]
-    mask = np.zeros(len(features), dtype=bool)
+    mask = np.array(layout.categorical)
     kept: list[NDArray[Any]] = []
     words = WordsRead(dates=dates, tells_booleans=False)
     for position, column in enumerate(features):
@@ -342,7 +338,7 @@ def take_frame(
         values, nominal = values_of(series)
         order = order_of.get(column, _own_order(series))
         nominal = nominal or (name in worded and isinstance(values, list))
-        mask[position] = order is None and (nominal or all_categorical or column in marked)
+        mask[position] = order is None and (nominal or mask[position])
         numbers = _numbers(values, series, name, order, position, bool(mask[position]), words)
         if numbers is not None:
             kept.append(numbers)
@@ -362,13 +358,10 @@ def take_frame(
         categorical=mask,
         y=y,
         label_name=label_name,
-        groups=None if grouping is None else group_values(columns[grouping][1]),
-        group_name="" if grouping is None else names[grouping],
         warnings=tuple(coded_together(words.notes)),
         kinds=words.kinds,
-        keep=np.isin(features, asked.get("keep", ())),
-        weights=None if weighing is None else group_values(columns[weighing][1]),
-        weight_name="weight" if weighing is None else names[weighing],
+        keep=layout.keep,
+        **layout.of_rows(lambda k: (names[k], group_values(columns[k][1]))),
     )
 
 
@@ -602,18 +595,16 @@ def take_annotated(
             "features of an AnnData are numbers: ordinal and dates do not apply to them"
         )
     names = [str(name) for name in given.var_names]
+    layout = Layout.of(asked, len(names), all_categorical=all_categorical)
 
-    def annotation(role: str) -> tuple[str, Any]:
+    def annotation(place: int) -> tuple[str, Any]:
         """Name and values of a column of `obs`, whose places follow those of the features."""
-        place = only(asked, role)
-        if place is None:
-            return "", None
         column = place - len(names)
         return str(given.obs.columns[column]), given.obs.iloc[:, column]
 
-    (label_name, label), (group_name, groups) = annotation("label"), annotation("groups")
-    weight_name, weights = annotation("weight")
-    kept = np.setdiff1d(np.arange(len(names)), asked["drop"])
+    assert layout.label is not None
+    label_name, label = annotation(layout.label)
+    kept = layout.features
     if layer is not None and layer not in given.layers:
         known_layers = list(given.layers)
         raise DataError(
@@ -625,13 +616,10 @@ def take_annotated(
     return FrameParts(
         X=X if len(kept) == len(names) else X[:, kept],
         feature_names=tuple(names[k] for k in kept),
-        categorical=np.isin(kept, asked["categorical"]) | all_categorical,
-        keep=np.isin(kept, asked["keep"]),
-        weights=None if weights is None else group_values(weights),
-        weight_name=weight_name,
+        categorical=np.array(layout.categorical, dtype=bool),
+        keep=layout.keep,
         y=label_values_of(label, label_name),
         label_name=label_name,
         warnings=(),
-        groups=None if groups is None else group_values(groups),
-        group_name=group_name,
+        **layout.of_rows(lambda k: (annotation(k)[0], group_values(annotation(k)[1]))),
     )

@@ -37,7 +37,7 @@ from fsframe.table.kept_folders import (
     write_sealed,
 )
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.roles import only, side_roles, spelled_out
+from fsframe.table.roles import Layout, side_roles, spelled_out
 from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -322,14 +322,13 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     wanted["label"] = None if own_label else label
     wanted = spelled_out(wanted, everything)
     asked = check_columns(everything, n, what, wanted, label_among=0 if own_label else n)
-    place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
-    dropped = set(asked["drop"])
-    columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]
+    layout = Layout.of(asked, n, all_categorical=categorical is True)
+    columns, place = layout.features, layout.label
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)
     if not features:
         raise DataError(f"{what} has no feature besides the label")
-    mask = np.isin(columns, asked["categorical"]) | (categorical is True)
+    mask = np.array(layout.categorical)
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
     if place is None:
         assert isinstance(reader, Hdf5Rows)
@@ -337,33 +336,35 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     else:
         labels = _column(reader, label_name, partial(label_values_of, name=label_name))
         if label is None and task != "regression":
-            free_names = [name for k, name in enumerate(everything) if k not in dropped]
+            free_names = [name for k, name in enumerate(everything) if k not in asked["drop"]]
             check_label_in_parts(free_names, label_name, labels, what)
     kinds, notes, small = _kinds(reader, features, mask)
-    together = None if group is None else _column(reader, everything[group], group_values)
+    of_rows = layout.of_rows(
+        lambda place: (everything[place], _column(reader, everything[place], group_values))
+    )
     counted: RowReader = reader
-    if weighing is not None:
-        values = _column(reader, everything[weighing], group_values)
-        weights = whole_weights(values, len(labels), everything[weighing])
+    weight_name = of_rows.pop("weight_name", "")
+    if layout.weight is not None:
+        weights = whole_weights(of_rows.pop("weights"), len(labels), weight_name)
         counted = RepeatedRows.of(reader, weights)
         labels = np.repeat(labels, weights)
-        together = None if together is None else np.repeat(together, weights)
+        if layout.groups is not None:
+            of_rows["groups"] = np.repeat(of_rows["groups"], weights)
     source = _one_pass(counted, len(labels), features, small, cache, notes)
     data = Dataset.from_arrays(
         source,
         labels,
         features,
         categorical=mask,
-        groups=together,
-        group_name="group" if group is None else everything[group],
         name=table_name(Path(what)) if paths else "data",
         label_name=label_name,
         task=task,
         kinds=kinds,
-        keep=np.isin(columns, asked["keep"]),
+        keep=layout.keep,
         warnings=(*notes, *_warnings(source)),
+        **of_rows,
     )
-    return attrs.evolve(data, weight_name="" if weighing is None else everything[weighing])
+    return attrs.evolve(data, weight_name=weight_name)
 
 
 def rows_of_parts(given: str | os.PathLike[str], form: Form) -> RowReader:

@@ -59,7 +59,7 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, as_keys, asked_sides, only, spelled_out
+from fsframe.table.roles import ROLES, Layout, as_keys, asked_sides, only, spelled_out
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
@@ -392,22 +392,23 @@ def from_sheet(
     roles = spelled_out(roles, sheet.names)
     asked = check_columns(sheet.names, n, path, roles, label_among=n)
     warnings = list(sheet.notes)
-    place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
-    dropped = set(asked["drop"])
-    used = {None if guessed else place, group, weighing}
+    place, dropped = only(asked, "label"), set(asked["drop"])
     # A declared kind makes a feature of the first column, whose name is then missed.
-    used |= {*asked["categorical"], *asked["keep"]}
+    used = {c for role in ("groups", "weight", "categorical", "keep") for c in asked[role]}
+    used |= set() if guessed else {*asked["label"]}
     if sheet.has_row_names and 0 not in dropped and 0 not in used:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
-    aside = {*dropped, group, weighing}
-    left = [column for column in range(n) if column not in aside]
-    if len(left) < 2:
+    layout = Layout.of(
+        {**asked, "drop": [*dropped]}, n, all_categorical=roles["categorical"] is True
+    )
+    columns, weighing = layout.features, layout.weight
+    if not columns:
+        usable = int(place in {*range(n)} - dropped)
         raise DataError(
-            f"{path} has {counted(len(left), 'column')} to use; a table needs features and a label"
+            f"{path} has {counted(usable, 'column')} to use; a table needs features and a label"
         )
     assert place is not None
-    columns = [column for column in left if column != place]
     taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
     try:
         names, label_name = _names(sheet, columns, place)
@@ -416,9 +417,8 @@ def from_sheet(
         if guessed:
             check_default_label(seen, given, place, taken_up, task)
         raise untidy(str(error), seen, given, place, taken_up) from None
-    mask = np.isin(columns, asked["categorical"]) | (roles["categorical"] is True)
-    stays = np.isin(columns, asked["keep"])
-    beside = sorted(column for column in {place, group, weighing} if column is not None)
+    mask = np.array(layout.categorical)
+    beside = sorted(c for c in {place, layout.groups, weighing} if c is not None)
     taken = sheet.take(columns, beside)
     missing = _missing_beside(sheet, taken.texts, place, weighing, unlabelled)
     problems = list(missing.values())
@@ -464,9 +464,10 @@ def from_sheet(
             raise
         check_finite(X, lambda row, column: sheet.where(row, columns[column]))
         _check_whole(sheet, columns, X)
+    of_rows: dict[int, Sequence[Any]] = {**taken.texts}
     if weighing is not None and weighing not in missing:
         with _noted(problems):
-            weights = _weights(sheet, weighing, taken.texts[weighing])
+            of_rows[weighing] = _weights(sheet, weighing, taken.texts[weighing])
     if unsettled:
         raise untidy("\n".join(problems), contents_of_sheet(sheet), given, place, taken_up)
     if problems:
@@ -484,16 +485,13 @@ def from_sheet(
         labels,
         names,
         categorical=mask,
-        groups=None if group is None else np.array(taken.texts[group])[known],
-        group_name="group" if group is None else _column_name(sheet, group),
         name=table_name(path),
         label_name=label_name,
         task=kind,
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=kinds,
-        keep=stays,
-        weights=None if weighing is None else [weights[row] for row in known],
-        weight_name="weight" if weighing is None else _column_name(sheet, weighing),
+        keep=layout.keep,
+        **layout.of_rows(lambda k: (_column_name(sheet, k), np.array(of_rows[k])[known])),
     )
 
 

@@ -356,3 +356,50 @@ def _with_option(text: str, role: Role) -> str:
 def only(asked: AskedColumns, role: str) -> int | None:
     """The column of a role that one column has; None if none has it."""
     return next(iter(asked.get(role, ())), None)
+
+
+@attrs.frozen(kw_only=True)
+class Layout:
+    """Which columns of a table are features, and which are beside them.
+
+    Parameters
+    ----------
+    features : list of int
+        In the order of the table: all that are not dropped and not below.
+    label, groups, weight : int, optional
+    categorical, keep : list of bool
+        Which of the features were declared so.
+    """
+
+    features: list[int]
+    label: int | None
+    groups: int | None
+    weight: int | None
+    categorical: list[bool]
+    keep: list[bool]
+
+    @classmethod
+    def of(cls, asked: AskedColumns, n_columns: int, *, all_categorical: bool = False) -> Layout:
+        """The layout of `n_columns` columns of which some are `asked` for roles."""
+        label, groups, weight = (only(asked, role) for role in ("label", "groups", "weight"))
+        aside = {label, groups, weight, *asked.get("drop", ())}
+        features = [column for column in range(n_columns) if column not in aside]
+        nominal, kept = set(asked.get("categorical", ())), set(asked.get("keep", ()))
+        return cls(
+            features=features,
+            label=label,
+            groups=groups,
+            weight=weight,
+            categorical=[all_categorical or column in nominal for column in features],
+            keep=[column in kept for column in features],
+        )
+
+    def of_rows(self, column: Callable[[int], tuple[str, Any]]) -> dict[str, Any]:
+        """The groups and the weights of rows with their names, as arguments of
+        `Dataset.from_arrays`; `column` gives the name and the values of a column."""
+        given: dict[str, Any] = {}
+        if self.groups is not None:
+            given["group_name"], given["groups"] = column(self.groups)
+        if self.weight is not None:
+            given["weight_name"], given["weights"] = column(self.weight)
+        return given
