@@ -27,7 +27,7 @@ from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.dialect import has_decimal_comma
-from fsframe.table.doubts import SETTLES, as_words, categories_of, in_order, in_short
+from fsframe.table.doubts import SETTLES, as_words, in_order, in_short
 from fsframe.table.frames import is_frame
 from fsframe.table.label_guess import (
     LabelGuess,
@@ -143,8 +143,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
             )
             leaks.append(Finding((names[rest],), what, option))
     judged = Guesses(file_contents, label, skip)
-    if frame is not None:
-        judged.leave_kinds_of(categories_of(frame))
+    judged.leave_kinds_of(file_contents.typed)
     if options.get("dates"):
         judged.dates = []
     suggested = judged.suggested(options, group, categorical)

@@ -267,6 +267,8 @@ class Contents:
         Rows equal to an earlier one in all columns.
     repeated_columns : tuple of (int, int)
         Columns equal to an earlier one, with that one.
+    typed : tuple of int
+        Columns that are categorical by their type.
     notes : tuple of str
         What was left out in reading, and how numbers are spelled.
     """
@@ -284,6 +286,7 @@ class Contents:
     leaves_rows_out: bool = True
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
+    typed: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     _column: Callable[[int], Column] = attrs.field(repr=False)
     _kept: Mapping[int, Words | NDArray[Any]] = attrs.field(repr=False, factory=dict)
@@ -336,12 +339,12 @@ DATA_FRAME = "data frame"
 def contents_of_frame(frame: Any, name: str) -> Contents:
     """The columns of a data frame, which messages call by `name`."""
     columns = columns_of(frame)
+    typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series))
 
     def column(k: int) -> Column:
-        series = columns[k][1]
-        values = series_values(series)
+        values = series_values(columns[k][1])
         # As they are read.
-        if isinstance(values, list) and not is_category(series):
+        if isinstance(values, list) and k not in typed:
             numbers = numbers_in(values)
             return values if numbers is None else numbers
         return values
@@ -349,7 +352,7 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))
     contents = gathered(Path(name), DATA_FRAME, names, len(frame), column, blocks)
-    return attrs.evolve(contents, takes_codes=False)
+    return attrs.evolve(contents, takes_codes=False, typed=typed)
 
 
 def one_column(column: int, values: Column) -> Block:

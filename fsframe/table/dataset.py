@@ -29,7 +29,7 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.table.doubts import check_frame_label, untidy_frame
+from fsframe.table.doubts import doubts_of_frame, raises_doubts
 from fsframe.table.frames import (
     check_asked_of_frame,
     check_same_order,
@@ -45,7 +45,7 @@ from fsframe.table.frames import (
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
-from fsframe.table.roles import asked_sides, names_of, spelled_out
+from fsframe.table.roles import asked_sides, names_of, only, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
@@ -349,34 +349,31 @@ class Dataset(FrozenTable):
         }  # fmt: skip
         roles = spelled_out(roles, features_of_frame(frame))
         asked, orders = check_asked_of_frame(frame, **roles), roles["ordinal"]
-        every = categorical is True
+        every, kind = categorical is True, task if event is None else "regression"
         if is_annotated(frame):
             parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)
         else:
             given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
                      "dates": dates, "adjust": adjust}  # fmt: skip
-            doubts = []
-            if label is None:
-                kind = task if event is None else "regression"
-                doubts = check_frame_label(frame, asked, name, given, kind)
+            doubts, last = doubts_of_frame(frame, asked, name, given), only(asked, "label")
+            notes: list[str] = []
+            if label is None and last is not None and raises_doubts(frame, last):
+                notes = doubts.check_default_label(last, kind)
             try:
                 parts = take_frame(
                     frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
                     worded=(*texts, *([] if event is None else [event])),
                 )  # fmt: skip
             except UntidyTableError as error:
-                raise untidy_frame(error, frame, asked, name, given) from None
-            parts = attrs.evolve(parts, warnings=(*doubts, *parts.warnings))
+                assert last is not None
+                raise doubts.untidy(error.problem, last) from None
+            parts = attrs.evolve(parts, warnings=(*notes, *parts.warnings))
         if is_annotated(frame) and missing_label is not None:
             raise RequestError("missing_label is for data frames: select the rows of the AnnData")
         parts = labelled_rows(parts, missing_label)
         if task != "classification" and parts.y is not None:
             parts = with_amounts(parts)
-        data = cls.from_arrays(
-            **attrs.asdict(parts, recurse=False),
-            name=name,
-            task=task if event is None else "regression",
-        )
+        data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name, task=kind)
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)

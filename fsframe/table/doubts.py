@@ -2,129 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import Contents, contents_of_frame
-from fsframe.table.column_guesses import Guesses
+from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
-from fsframe.table.frames import columns_of, is_category, values_of
+from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
-from fsframe.table.roles import ROLES, AskedColumns, as_keys, only, shortened
+from fsframe.table.roles import ROLES, AskedColumns, as_keys, shortened
 
 _MANY = 20
 _OF_FRAMES = ("task", "dates", "encode", "missing_label")
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
-def check_default_label(
-    contents: Contents,
-    given: Mapping[str, Any],
-    last: int,
-    skip: set[int],
-    task: str | None,
-    known: Iterable[int] = (),
-) -> list[str]:
-    """Warnings about the last column as the label; UntidyTableError, with what to say, if unsure.
-
-    Parameters
-    ----------
-    contents : Contents
-    given : mapping of str to JSON values
-        The arguments of `fsframe.read` so far.
-    last : int
-        The column that is the label by default.
-    skip : set of int
-        Columns that have another role.
-    task : str, optional
-        With ``"regression"`` a measurement may be the label.
-    known : iterable of int
-        Columns whose kind is known.
-    """
-    guess = guess_label(contents.columns, contents.n_rows, skip, contents.path)
-    name = contents.columns[last].name
-    measured = guess.place == last and task == "regression"
-    if guess.sure or measured:
-        return [
-            f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
-            for doubt in guess.doubts
-        ]
-    ways = []
-    for place in dict.fromkeys((guess.place, last)):
-        if why_no_label(contents.columns[place], contents.n_rows):
-            continue
-        # Of a time and an event one is the label, and the other no feature.
-        guesses = Guesses(contents, place, {*skip, *(guess.pair or ())} - {place})
-        if given.get("dates"):
-            guesses.dates = []
-        other = {**given, "label": guesses.keys[place]}
-        if guess.pair and place in guess.pair:
-            time, event = guess.pair
-            if place == guess.place == time:
-                other["event"] = contents.columns[event].name
-            else:
-                rest = event if place == time else time
-                other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
-        said = guesses.suggested(other, known=known, adjusting=False)
-        ways.append(in_short(added(said, given), guesses.names, given))
-    of = contents.columns[guess.place].name
-    apart = guess.place == last or guess.pair is not None
-    raise UntidyTableError(
-        f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
-        + (guess.doubts[0] if apart else f"{of!r} looks more like one")
-        + ". Name the label:",
-        tuple(ways),
-    )
-
-
 SETTLES = "\nWhat would settle it:"
 """Before the ways, at the end of a problem."""
 
 
-def untidy(
-    problem: str,
-    contents: Contents,
-    given: Mapping[str, Any],
-    label: int,
-    skip: set[int],
-    known: Iterable[int] = (),
-) -> DataError:
-    """The error about columns that cannot be used as they are, with what would settle it."""
-    guesses = Guesses(contents, label, skip)
-    if given.get("dates"):
-        guesses.dates = []
-    way = added(guesses.suggested(given, known=known, adjusting=False), given)
-    ways = (in_short(way, guesses.names, given),) if way else ()
-    return UntidyTableError(f"{problem}{SETTLES}" if ways else problem, ways)
+@attrs.frozen
+class Doubts:
+    """Errors and warnings about the roles of columns, with what would settle them.
+
+    Parameters
+    ----------
+    contents : callable
+        Gives the facts of all columns, which are found only if there is a doubt.
+    given : mapping of str to JSON values
+        The arguments of `fsframe.read` so far.
+    skip : set of int
+        Columns that have another role than the label.
+    """
+
+    contents: Callable[[], Contents]
+    given: Mapping[str, Any]
+    skip: set[int]
+
+    @cached_property
+    def _seen(self) -> Contents:
+        return self.contents()
+
+    def check_default_label(self, last: int, task: str | None) -> list[str]:
+        """Warnings about the last column as the label; UntidyTableError, with what to say, if
+        unsure.
+
+        `last` is the column that is the label by default. With ``"regression"`` as the task a
+        measurement may be the label.
+        """
+        contents, given = self._seen, self.given
+        guess = guess_label(contents.columns, contents.n_rows, self.skip, contents.path)
+        name = contents.columns[last].name
+        measured = guess.place == last and task == "regression"
+        if guess.sure or measured:
+            return [
+                f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
+                for doubt in guess.doubts
+            ]
+        ways = []
+        for place in dict.fromkeys((guess.place, last)):
+            if why_no_label(contents.columns[place], contents.n_rows):
+                continue
+            # Of a time and an event one is the label, and the other no feature.
+            skip = {*self.skip, *(guess.pair or ())} - {place}
+            keys = column_keys(contents)
+            other = {**given, "label": keys[place]}
+            if guess.pair and place in guess.pair:
+                time, event = guess.pair
+                if place == guess.place == time:
+                    other["event"] = contents.columns[event].name
+                else:
+                    rest = event if place == time else time
+                    other["drop"] = [*given.get("drop", ()), keys[rest]]
+            ways.append(self._way(place, skip, other))
+        of = contents.columns[guess.place].name
+        apart = guess.place == last or guess.pair is not None
+        raise UntidyTableError(
+            f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
+            + (guess.doubts[0] if apart else f"{of!r} looks more like one")
+            + ". Name the label:",
+            tuple(ways),
+        )
+
+    def untidy(self, problem: str, label: int) -> DataError:
+        """The error about columns that cannot be used as they are, with what would settle it."""
+        way = self._way(label, self.skip, self.given)
+        return UntidyTableError(f"{problem}{SETTLES}" if way else problem, (way,) if way else ())
+
+    def _way(self, label: int, skip: set[int], arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What is to be said besides the given arguments, if `arguments` and such a label are."""
+        guesses = Guesses(self._seen, label, skip)
+        if self.given.get("dates"):
+            guesses.dates = []
+        said = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
+        return in_short(added(said, self.given), guesses.names, self.given)
 
 
-def check_frame_label(
-    frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any], task: str | None
-) -> list[str]:
-    """`check_default_label` of a data frame; columns are examined only if there is a doubt."""
-    last = only(asked, "label")
+def doubts_of_frame(frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]) -> Doubts:
+    """The doubts about a data frame, with arguments that may be the defaults."""
+    said = {key: value for key, value in given.items() if value not in (None, (), [])}
+    for key in ("drop", "categorical", "adjust"):
+        if key in said and not isinstance(said[key], bool):
+            said[key] = list(as_keys(said[key]))
+    taken = {place for role, places in asked.items() if role != "label" for place in places}
+    return Doubts(lambda: contents_of_frame(frame, name), said, taken)
+
+
+def raises_doubts(frame: Any, last: int) -> bool:
+    """Whether the last column of a data frame may not be the label, so that all columns have to be
+    looked at."""
     columns = columns_of(frame)
-    if last is None or is_usual_label(columns[last][0]):
-        return []
+    if is_usual_label(columns[last][0]):
+        return False
     values, _ = values_of(columns[last][1])
     others = [series for k, (_, series) in enumerate(columns) if k != last]
-    wordy = any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
     titles = [title for title, _ in columns]
-    named = any(map(is_usual_label, titles)) or names_raise_doubts(titles)
-    named = named or (len(columns) > _MANY and bool(likely_names(titles)))
     different = len(np.unique(values)) if isinstance(values, np.ndarray) else _MANY + 1
-    plain = different <= min(_MANY, max(2, len(frame) // 2))
-    if plain and not wordy and not named:
-        return []
-    seen = contents_of_frame(frame, name)
-    known = categories_of(frame)
-    return check_default_label(seen, _said(given), last, _taken(asked), task, known)
+    return (
+        different > min(_MANY, max(2, len(frame) // 2))
+        or any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
+        or any(map(is_usual_label, titles))
+        or names_raise_doubts(titles)
+        or (len(columns) > _MANY and bool(likely_names(titles)))
+    )
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], what: str) -> None:
@@ -146,36 +154,6 @@ def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], 
             + ". Name the label:",
             tuple({"label": name} for name in dict.fromkeys((*better, last))),
         )
-
-
-def untidy_frame(
-    error: UntidyTableError, frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]
-) -> DataError:
-    """`untidy` of a data frame with a label; otherwise the error itself."""
-    label = only(asked, "label")
-    if label is None:
-        return error
-    seen = contents_of_frame(frame, name)
-    known = categories_of(frame)
-    return untidy(error.problem, seen, _said(given), label, _taken(asked), known)
-
-
-def categories_of(frame: Any) -> list[int]:
-    """The columns of a data frame that are of a categorical type."""
-    return [k for k, (_, series) in enumerate(columns_of(frame)) if is_category(series)]
-
-
-def _said(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are not the defaults; several keys as lists."""
-    said = {key: value for key, value in given.items() if value not in (None, (), [])}
-    for key in ("drop", "categorical", "adjust"):
-        if key in said and not isinstance(said[key], bool):
-            said[key] = list(as_keys(said[key]))
-    return said
-
-
-def _taken(asked: AskedColumns) -> set[int]:
-    return {place for role, places in asked.items() if role != "label" for place in places}
 
 
 def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:

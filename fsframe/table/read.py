@@ -46,7 +46,7 @@ from fsframe.table.columns import (
     label_values,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import check_default_label, untidy
+from fsframe.table.doubts import Doubts
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.further_files import label_of
 from fsframe.table.label_guess import looks_measured
@@ -410,13 +410,13 @@ def from_sheet(
         )
     assert place is not None
     taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
+    doubts = Doubts(lambda: contents_of_sheet(sheet), given, taken_up)
     try:
         names, label_name = _names(sheet, columns, place)
     except DataError as error:
-        seen = contents_of_sheet(sheet)
         if guessed:
-            check_default_label(seen, given, place, taken_up, task)
-        raise untidy(str(error), seen, given, place, taken_up) from None
+            doubts.check_default_label(place, task)
+        raise doubts.untidy(str(error), place) from None
     mask = np.array(layout.categorical)
     beside = sorted(c for c in {place, layout.groups, weighing} if c is not None)
     taken = sheet.take(columns, beside)
@@ -425,8 +425,7 @@ def from_sheet(
     texts, X = taken.texts[place], taken.X
     undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
     if guessed and _doubtful(sheet, place, texts, label_name, bool(undeclared)):
-        seen = contents_of_sheet(sheet)
-        warnings += check_default_label(seen, given, place, taken_up, task)
+        warnings += doubts.check_default_label(place, task)
     if X.size < _BYTES_FROM:
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
@@ -469,7 +468,7 @@ def from_sheet(
         with _noted(problems):
             of_rows[weighing] = _weights(sheet, weighing, taken.texts[weighing])
     if unsettled:
-        raise untidy("\n".join(problems), contents_of_sheet(sheet), given, place, taken_up)
+        raise doubts.untidy("\n".join(problems), place)
     if problems:
         raise DataError("\n".join(problems))
     warnings += check_classes(
