@@ -45,7 +45,7 @@ from fsframe.table.frames import (
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
-from fsframe.table.roles import asked_sides, names_of, only, spelled_out
+from fsframe.table.roles import Keys, asked_sides, names_of, only, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
@@ -54,8 +54,6 @@ from fsframe.table.side_columns import (
     signed_times,
 )
 from fsframe.text import did_you_mean
-
-Keys = str | int | Iterable[str | int]
 
 __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
 

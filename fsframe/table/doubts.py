@@ -18,7 +18,7 @@ from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
-from fsframe.table.roles import ROLES, AskedColumns, as_keys, shortened
+from fsframe.table.roles import ROLES, AskedColumns, as_keys, said, shortened
 
 _MANY = 20
 _OF_FRAMES = ("task", "dates", "encode", "missing_label")
@@ -102,18 +102,16 @@ class Doubts:
         guesses = Guesses(self._seen, label, skip)
         if self.given.get("dates"):
             guesses.dates = []
-        said = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
-        return in_short(added(said, self.given), guesses.names, self.given)
+        more = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
+        return in_short(added(more, self.given), guesses.names, self.given)
 
 
 def doubts_of_frame(frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]) -> Doubts:
     """The doubts about a data frame, with arguments that may be the defaults."""
-    said = {key: value for key, value in given.items() if value not in (None, (), [])}
-    for key in ("drop", "categorical", "adjust"):
-        if key in said and not isinstance(said[key], bool):
-            said[key] = list(as_keys(said[key]))
+    several = {role: given[role] for role in ("drop", "categorical", "adjust")}
+    lists = {role: as_keys(keys) for role, keys in several.items() if not isinstance(keys, bool)}
     taken = {place for role, places in asked.items() if role != "label" for place in places}
-    return Doubts(lambda: contents_of_frame(frame, name), said, taken)
+    return Doubts(lambda: contents_of_frame(frame, name), said({**given, **lists}), taken)
 
 
 def raises_doubts(frame: Any, last: int) -> bool:
@@ -156,10 +154,10 @@ def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], 
         )
 
 
-def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
-    """What `said` adds to the arguments `given`; of lists, the members that are new."""
+def added(further: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
+    """What `further` adds to the arguments `given`; of lists, the members that are new."""
     new: dict[str, object] = {}
-    for key, value in said.items():
+    for key, value in further.items():
         known = given.get(key)
         if isinstance(value, (list, tuple)) and isinstance(known, (list, tuple)):
             value = [one for one in value if one not in known]

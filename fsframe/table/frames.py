@@ -20,7 +20,7 @@ from fsframe.table.column_kinds import (
     number_note,
 )
 from fsframe.table.number_spellings import label_numbers, plain_numbers
-from fsframe.table.roles import ROLES, AskedColumns, Layout, check_asked
+from fsframe.table.roles import ROLES, AskedColumns, Keys, Layout, check_asked
 from fsframe.text import counted, did_you_mean, some_of
 
 
@@ -142,9 +142,6 @@ def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
     if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
         return np.array([np.nan if value is None else float(value) for value in values])
     return [None if value is None else str(value) for value in values]
-
-
-Keys = str | int | Iterable[str | int]
 
 
 @attrs.frozen(kw_only=True, eq=False)

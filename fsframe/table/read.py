@@ -59,13 +59,11 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, Layout, as_keys, asked_sides, only, spelled_out
+from fsframe.table.roles import ROLES, Keys, Layout, as_keys, asked_sides, only, said, spelled_out
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
 from fsframe.text import counted, some_of
-
-Keys = str | int | Iterable[str | int]
 
 
 def read(
@@ -252,23 +250,9 @@ def read(
     check_readings(dates=dates, encode=encode, missing_label=missing_label)
     orders = as_ordinal(ordinal)
     asked = roles | {"label": label, "ordinal": orders, "missing_label": missing_label}
-    given = (
-        form.said()
-        | roles
-        | {
-            "label": label,
-            "task": None if event else task,
-            "drop": list(drop),
-            "categorical": list(categorical) if isinstance(categorical, tuple) else categorical,
-            "keep": list(keep),
-            "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
-            "missing_label": missing_label,
-            "feature_groups": {title: [*members] for title, members in sets.items()} or None,
-            "in_memory": None,
-            **{name: given for name, given in sides.items() if isinstance(given, str)},
-        }
-    )
-    reading = {key: value for key, value in given.items() if value not in (None, [])}
+    beside = {"label": label, "task": None if event else task, "missing_label": missing_label}
+    one = {role: given for role, given in sides.items() if isinstance(given, str)}
+    reading = said(form.said() | roles | {"ordinal": orders, "in_memory": None} | beside | one)
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
         codes = categorical if isinstance(categorical, tuple) else ()

@@ -17,6 +17,9 @@ from fsframe.text import unexpected
 AskedColumns = Mapping[str, Sequence[int]]
 """Positions of columns by the role that was asked for them."""
 
+Keys = str | int | Iterable[str | int]
+"""One column or several, each by name or by position."""
+
 _POLARS = "fsframe.read(polars.read_parquet(…))"
 _MANY = 10
 _GIVEN: dict[str, tuple[type, ...]] = {"column": (str, int), "columns": (list,), "name": (str,)}
@@ -207,6 +210,21 @@ def as_keys(given: str | int | bool | Iterable[str | int] | None) -> tuple[str |
     if given is None or isinstance(given, bool):
         return ()
     return (given,) if isinstance(given, (str, int)) else tuple(given)
+
+
+def said(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are not the defaults, as JSON values.
+
+    >>> said({"label": None, "drop": ("a", 1), "keep": (), "ordinal": {2: ("S", "M")}})
+    {'drop': ['a', 1], 'ordinal': {'2': ['S', 'M']}}
+    """
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): list(several) for key, several in value.items()}
+        return list(value) if isinstance(value, tuple) else value
+
+    return {k: plain(value) for k, value in arguments.items() if value not in (None, (), [], {})}
 
 
 def names_of(given: str | Iterable[str] | None) -> list[str]:
