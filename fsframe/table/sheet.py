@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import attrs
 import numpy as np
@@ -346,14 +346,14 @@ def load_sheet(
             # Names that are repeated below do not make it a row.
             near = []
         header = is_header(first, near, lambda column: _blocks(sheet, column), label)
+
+    def from_byte(start: int, **changes: Any) -> Sheet:
+        """The sheet whose rows begin there in the text."""
+        cells, line = attrs.evolve(rows, start=start), first_line + raw.count(b"\n", 0, start)
+        return attrs.evolve(sheet, cells=cells, first_line=line, **changes)
+
     if not header:
-        return attrs.evolve(
-            sheet,
-            names=None,
-            spelled_names=None,
-            cells=attrs.evolve(rows, start=0),
-            first_line=first_line,
-        )
+        return from_byte(0, names=None, spelled_names=None)
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
     words = not any(map(is_number, first))
@@ -366,11 +366,8 @@ def load_sheet(
         rows = attrs.evolve(rows, raw=raw)
         sheet = attrs.evolve(sheet, cells=rows, notes=tuple(notes))
     if (after := questions_end(raw, end, split)) > end:
-        return attrs.evolve(
-            sheet,
-            cells=attrs.evolve(rows, start=after),
-            first_line=first_line + raw.count(b"\n", 0, after),
-            notes=(*notes, "the questions and import IDs below the names are left out"),
+        return from_byte(
+            after, notes=(*notes, "the questions and import IDs below the names are left out")
         )
     # With features in rows the second line is a feature, or holds the classes.
     second = None if form.transpose else second_names(raw, end, split, first, decimal)
@@ -386,12 +383,10 @@ def load_sheet(
             )
         names = joined_names(first, second)
         quoted = [f'"{name}"' if chr(byte) in name else name for name in names]
-        return attrs.evolve(
-            sheet,
+        return from_byte(
+            after,
             names=tuple(names),
             spelled_names=tuple(fields if names == first else quoted),
-            cells=attrs.evolve(rows, start=after),
-            first_line=first_line + raw.count(b"\n", 0, after),
             notes=(*notes, f"the second line was taken as names or units: {shown[:60]}"),
         )
     row = raw[end : first_record(raw, end)].removesuffix(b"\n")
