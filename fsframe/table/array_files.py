@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import column_block, unlabelled_left_out
+from fsframe.table.arrays import column_block, unlabelled_left_out, without_codes
 from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import number_note
 from fsframe.table.columns import (
@@ -189,7 +189,7 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
         way = f"it holds {file.listing()}: name one (y=…, --y)"
     codes = Missing(form.na).numbers
     if codes:
-        X = without_codes(X, codes)
+        X = without_codes(X, codes) if isinstance(X, np.ndarray) else X.with_codes(tuple(codes))
     given = None if texts is None else _names(texts, names, X.shape[1], path)
     if labels is not None:
         labels = _label(labels, y, X.shape, path)
@@ -199,17 +199,9 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     )
 
 
-def without_codes(X: Any, codes: Sequence[float]) -> Any:
-    """The features with NaN where they hold one of the codes of a missing value."""
-    if not isinstance(X, np.ndarray):
-        return X.with_codes(tuple(codes))
-    coded = np.isin(X, codes)
-    return np.where(coded, np.nan, X) if coded.any() else X
-
-
 def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> Any:
-    form = None if in_memory else file.form(name)
-    if form is None or len(form[0]) != 2 or form[1].kind not in "fiub" or 0 in form[0]:
+    form = None if in_memory else file.table_form(name)
+    if form is None or 0 in form[0]:
         return None
     if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
         return None

@@ -478,6 +478,12 @@ def unmasked(given: Any) -> Any:
     )
 
 
+def without_codes(X: NDArray[Any], codes: Sequence[float]) -> NDArray[Any]:
+    """An array with NaN where it holds one of the codes of a missing value; itself without any."""
+    coded = np.isin(X, codes) if codes else None
+    return X if coded is None or not coded.any() else np.where(coded, np.nan, X)
+
+
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """The features in the form a table stores them, read-only; copied only if necessary.
 

@@ -18,6 +18,7 @@ from h5py import h5pl
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.arrays import without_codes
 from fsframe.table.text_file import check_expansion, check_size, shown
 
 _lock = threading.Lock()
@@ -202,6 +203,13 @@ class Hdf5Arrays:
         with self._reading(repr(name)):
             dataset = self._dataset(name)
             return None if dataset is None else (dataset.shape, dataset.dtype)
+
+    def table_form(self, name: str) -> tuple[tuple[int, int], np.dtype[Any]] | None:
+        """`form` of a dataset of two dimensions that holds numbers; None if it is another."""
+        found = self.form(name)
+        if found is None or len(found[0]) != 2 or found[1].kind not in "fiub":
+            return None
+        return (found[0][0], found[0][1]), found[1]
 
     def block(
         self, name: str, rows: slice, columns: slice, make: Callable[..., NDArray[Any]] = np.empty
@@ -412,9 +420,7 @@ class Hdf5Columns:
         with Hdf5Arrays(self.path) as file:
             span = file.block(self.name, slice(None), slice(first, last))
         block = span if last - first == len(wanted) else span[:, wanted - first]
-        if self.codes:
-            return np.where(np.isin(block, self.codes), np.nan, block).astype(self.dtype)
-        return block
+        return without_codes(block, self.codes).astype(self.dtype) if self.codes else block
 
 
 def file_mark(path: Path) -> tuple[int, int]:

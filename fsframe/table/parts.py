@@ -141,9 +141,8 @@ def large_in_file(path: Path, kind: str, x: str) -> bool:
     """Whether a file holds a table that is not loaded, but read in parts."""
     if kind == "hdf5":
         with Hdf5Arrays(path) as file:
-            form = file.form(x)
-        sound = form is not None and len(form[0]) == 2 and form[1].kind in "fiub"
-        return form is not None and sound and 8 * form[0][0] * form[0][1] > LARGE
+            form = file.table_form(x)
+        return form is not None and 8 * form[0][0] * form[0][1] > LARGE
     if path.stat().st_size < memory_bound() // 200:
         return False
     import polars

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, one_line
+from fsframe.table.arrays import without_codes
 from fsframe.table.hdf5 import Hdf5Arrays, file_mark
 
 _EDGE = 1 << 16
@@ -326,8 +327,8 @@ class Hdf5Rows(RowReader):
         texts: list[list[str] | None] = []
         for path in files:
             with Hdf5Arrays(path) as file:
-                form = file.form(x)
-                if form is None or len(form[0]) != 2 or form[1].kind not in "fiub":
+                form = file.table_form(x)
+                if form is None:
                     raise DataError(
                         f"{path} has no table of numbers {x!r}; give its path (x=, --x)"
                     )
@@ -390,8 +391,7 @@ class Hdf5Rows(RowReader):
                         block = file.block(self.x, taken, slice(first, last), memory.array)
                     else:
                         block = file.scattered(self.x, taken, wanted)
-                    if self.codes:
-                        block = np.where(np.isin(block, self.codes), np.nan, block)
+                    block = without_codes(block, self.codes)
                     yield np.ascontiguousarray(block, dtype=dtype)
                     # Free it before the next one is read.
                     del block
