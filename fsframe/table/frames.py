@@ -50,15 +50,31 @@ def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
     """Names and columns; pyarrow columns with the interface of pandas or polars."""
-    home = type(frame).__module__.partition(".")[0]
-    if home == "pyarrow":
-        import polars
-
-        frame = polars.from_arrow(frame)
-        home = "polars"
-    if home == "polars":
+    frame = _without_arrow(frame)
+    if hasattr(frame, "get_columns"):
         return [(series.name, series) for series in frame.get_columns()]
     return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
+
+
+def _without_arrow(frame: Any) -> Any:
+    """A frame of pyarrow as one of polars, another as it is."""
+    if type(frame).__module__.partition(".")[0] != "pyarrow":
+        return frame
+    import polars
+
+    return polars.from_arrow(frame)
+
+
+def appended(frame: Any, columns: Mapping[str, Any]) -> Any:
+    """The frame with further columns, by their names; pyarrow becomes polars."""
+    frame = _without_arrow(frame)
+    if hasattr(frame, "assign"):
+        return frame.assign(**columns)
+    import polars
+
+    return frame.with_columns(
+        [polars.Series(name, values, strict=False) for name, values in columns.items()]
+    )
 
 
 def is_category(series: Any) -> bool:
@@ -276,13 +292,7 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
                 f"{role} has shape {array.shape}, the table {len(frame)} rows; give one value for "
                 "each row"
             )
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        return frame.assign(**arrays), names
-    import polars
-
-    whole: Any = frame if isinstance(frame, polars.DataFrame) else polars.from_arrow(frame)
-    columns = [polars.Series(name, array, strict=False) for name, array in arrays.items()]
-    return whole.with_columns(columns), names
+    return appended(frame, arrays), names
 
 
 def take_frame(

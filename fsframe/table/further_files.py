@@ -14,7 +14,7 @@ import numpy as np
 from fsframe.errors import DataError
 from fsframe.table.column_facts import Column
 from fsframe.table.dialect import quoted
-from fsframe.table.frames import frame_names
+from fsframe.table.frames import appended, frame_names
 from fsframe.table.reader import ArrayTable, Form
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import load_text
@@ -161,7 +161,7 @@ def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> 
         return _joined(table, path, names, name, labels.texts)
     values = labels.values
     if not isinstance(table, ArrayTable):
-        return _appended(table, name, values)
+        return appended(table, {name: values})
     y = np.array([text or "" for text in values]) if isinstance(values, list) else values
     return attrs.evolve(table, y=y, label_name=name)
 
@@ -198,14 +198,3 @@ def _joined(sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: li
         notes=sheet.notes,
     )
     return attrs.evolve(joined, first_line=sheet.first_line, labelled=True)
-
-
-def _appended(frame: Any, name: str, values: Column) -> Any:
-    """A frame of pyarrow, polars or pandas with one more column."""
-    if hasattr(frame, "append_column"):
-        return frame.append_column(name, [values])
-    if hasattr(frame, "with_columns"):
-        import polars
-
-        return frame.with_columns(polars.Series(name, values))
-    return frame.assign(**{name: values})
