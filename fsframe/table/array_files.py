@@ -255,7 +255,7 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     # The label array, even if a feature has its name.
     own_label = label is None or label == table.label_name
     asked = {**asked, "label": [] if own_label else asked["label"]}
-    layout = Layout.of(asked, p, all_categorical=roles["categorical"] is True)
+    layout = Layout.of(asked, p, wanted)
     columns, place = layout.features, layout.label
     label_name, raw = (table.label_name, table.y) if place is None else column(place)
     if raw is None:

@@ -45,7 +45,7 @@ from fsframe.table.frames import (
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
-from fsframe.table.roles import Keys, asked_sides, names_of, only, spelled_out
+from fsframe.table.roles import Keys, Layout, asked_sides, names_of, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
@@ -345,23 +345,23 @@ class Dataset(FrozenTable):
             "ordinal": as_ordinal(ordinal), "keep": keep, "weight": weight, "event": event,
             "time": time, "adjust": adjust, **further,
         }  # fmt: skip
-        roles = spelled_out(roles, features_of_frame(frame))
-        asked, orders = check_asked_of_frame(frame, **roles), roles["ordinal"]
-        every, kind = categorical is True, task if event is None else "regression"
+        names = features_of_frame(frame)
+        roles = spelled_out(roles, names)
+        asked = check_asked_of_frame(frame, **roles)
+        layout = Layout.of(asked, len(names), roles)
+        kind = task if event is None else "regression"
         if is_annotated(frame):
-            parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)
+            parts = take_annotated(frame, layout, layer, dates=dates)
         else:
             given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
                      "dates": dates, "adjust": adjust}  # fmt: skip
-            doubts, last = doubts_of_frame(frame, asked, name, given), only(asked, "label")
+            doubts, last = doubts_of_frame(frame, asked, name, given), layout.label
             notes: list[str] = []
             if label is None and last is not None and raises_doubts(frame, last):
                 notes = doubts.check_default_label(last, kind)
             try:
-                parts = take_frame(
-                    frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
-                    worded=(*texts, *([] if event is None else [event])),
-                )  # fmt: skip
+                worded = (*texts, *([] if event is None else [event]))
+                parts = take_frame(frame, layout, dates=dates, worded=worded)
             except UntidyTableError as error:
                 assert last is not None
                 raise doubts.untidy(error.problem, last) from None

@@ -297,10 +297,8 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
 
 def take_frame(
     frame: Any,
-    asked: AskedColumns | None = None,
+    layout: Layout | None = None,
     *,
-    all_categorical: bool = False,
-    orders: Sequence[tuple[str, ...]] = (),
     dates: str | None = None,
     worded: Sequence[str] = (),
 ) -> FrameParts:
@@ -310,13 +308,9 @@ def take_frame(
     ----------
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         Missing values (NaN, NA, null) become NaN; an index is not a column.
-    asked : mapping of str to sequence of int, optional
-        Columns by role, as `check_asked_of_frame` returns them; without a label if it has none.
-    all_categorical : bool
-        Whether all columns are categorical, not only those asked for and those of a categorical
-        type (category, Categorical, Enum, dictionary).
-    orders : sequence of tuple of str
-        The orders of the levels of the ordinal columns.
+    layout : Layout, optional
+        By default all columns are features, and there is no label. Columns of a categorical type
+        (category, Categorical, Enum, dictionary) are categorical besides.
     dates
         As in `Dataset.from_frame`.
     worded : sequence of str
@@ -327,12 +321,10 @@ def take_frame(
     DataError
         Listing all columns that hold neither numbers nor categories.
     """
-    asked = asked or {}
     columns = columns_of(frame)
     names = [name for name, _ in columns]
-    order_of = dict(zip(asked.get("ordinal", ()), orders, strict=True))
     check_readings(dates=dates)
-    layout = Layout.of(asked, len(names), all_categorical=all_categorical)
+    layout = layout or Layout.of({}, len(names), {})
     features, place = layout.features, layout.label
     if not features:
         usable = counted(int(place is not None), "usable column")
@@ -343,7 +335,7 @@ def take_frame(
     for position, column in enumerate(features):
         name, series = columns[column]
         values, nominal = values_of(series)
-        order = order_of.get(column, _own_order(series))
+        order = layout.orders.get(column, _own_order(series))
         nominal = nominal or (name in worded and isinstance(values, list))
         mask[position] = order is None and (nominal or mask[position])
         numbers = _numbers(values, series, name, order, position, bool(mask[position]), words)
@@ -581,28 +573,26 @@ def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
 
 def take_annotated(
     given: Any,
-    asked: AskedColumns,
+    layout: Layout,
     layer: str | None,
     *,
-    all_categorical: bool = False,
     dates: str | None = None,
 ) -> FrameParts:
     """The features of an AnnData, or one of its layers, and columns of `obs` as label and groups.
 
-    Columns are `asked` for as in `take_frame`, those of `obs` after the features. Sparse values
-    stay sparse if that saves memory.
+    Places of columns of `obs` follow those of the features. Sparse values stay sparse if that saves
+    memory.
 
     Raises
     ------
     DataError
         If there is no such layer, or a role does not apply to numbers.
     """
-    if asked["ordinal"] or dates:
+    if layout.orders or dates:
         raise DataError(
             "features of an AnnData are numbers: ordinal and dates do not apply to them"
         )
     names = [str(name) for name in given.var_names]
-    layout = Layout.of(asked, len(names), all_categorical=all_categorical)
 
     def annotation(place: int) -> tuple[str, Any]:
         """Name and values of a column of `obs`, whose places follow those of the features."""

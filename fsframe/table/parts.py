@@ -312,7 +312,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
         raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
     reader, cache = _reader(given, paths, form)
-    y, label, categorical = form.y, roles["label"], roles["categorical"]
+    y, label = form.y, roles["label"]
     everything = reader.names
     what = reader.what
     n = len(everything)
@@ -321,7 +321,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     wanted["label"] = None if own_label else label
     wanted = spelled_out(wanted, everything)
     asked = check_columns(everything, n, what, wanted, label_among=0 if own_label else n)
-    layout = Layout.of(asked, n, all_categorical=categorical is True)
+    layout = Layout.of(asked, n, wanted)
     columns, place = layout.features, layout.label
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)

@@ -383,9 +383,7 @@ def from_sheet(
     if sheet.has_row_names and 0 not in dropped and 0 not in used:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
-    layout = Layout.of(
-        {**asked, "drop": [*dropped]}, n, all_categorical=roles["categorical"] is True
-    )
+    layout = Layout.of({**asked, "drop": [*dropped]}, n, roles)
     columns, weighing = layout.features, layout.weight
     if not columns:
         usable = int(place in {*range(n)} - dropped)
@@ -433,15 +431,12 @@ def from_sheet(
                 decimal=sheet.cells.decimal,
             )
             warnings += [number_note(label_name, spelling)] if spelling else []
-    ordered = dict(zip(asked["ordinal"], roles["ordinal"].values(), strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
     unsettled = False
     with _noted(problems):
         try:
-            kinds, notes = _kinds_of_columns(
-                sheet, taken.bad, columns, mask, ordered, X, names, roles["dates"]
-            )
+            words = _with_words_read(sheet, taken.bad, layout, mask, X, names, roles["dates"])
         except DataError:
             unsettled = bool(undeclared)
             raise
@@ -460,6 +455,7 @@ def from_sheet(
     )
     if len(known) < len(X):
         X = X[known]
+    notes = coded_together(words.notes)
     if taken.coded:
         listing = ", ".join(sheet.missing.codes)
         notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
@@ -472,7 +468,7 @@ def from_sheet(
         label_name=label_name,
         task=kind,
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
-        kinds=kinds,
+        kinds=words.kinds,
         keep=layout.keep,
         **layout.of_rows(lambda k: (_column_name(sheet, k), np.array(of_rows[k])[known])),
     )
@@ -572,24 +568,24 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _kinds_of_columns(
+def _with_words_read(
     sheet: Sheet,
     bad: dict[int, Any],
-    columns: list[int],
+    layout: Layout,
     mask: NDArray[np.bool_],
-    ordered: dict[int, tuple[str, ...]],
     X: NDArray[Any],
     names: tuple[str, ...],
     dates: str | None,
-) -> tuple[dict[str, ColumnKind], list[str]]:
-    """Convert columns that are not numeric, in `X`; returns their kinds, and notes.
+) -> WordsRead:
+    """Convert columns that are not numeric, in `X`.
 
     DataError lists every column that cannot be used as it is declared.
     """
     words = WordsRead(dates=dates, decimal=sheet.cells.decimal)
-    texts = sheet.take([], sorted({*bad, *ordered})).texts if bad or ordered else {}
+    columns, worded = layout.features, sorted({*bad, *layout.orders})
+    texts = sheet.take([], worded).texts if worded else {}
     for column in sorted(texts):
-        place, order = columns.index(column), ordered.get(column)
+        place, order = columns.index(column), layout.orders.get(column)
         if order is not None:
             mask[place] = False
         if order == () and column not in bad:
@@ -609,4 +605,4 @@ def _kinds_of_columns(
         infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
         refused = {columns[place]: bad[columns[place]] for place in words.texts}
         raise sheet.not_numbers(refused, infinite, [columns[k] for k in words.dated], further)
-    return words.kinds, coded_together(words.notes)
+    return words

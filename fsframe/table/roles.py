@@ -387,6 +387,8 @@ class Layout:
     label, groups, weight : int, optional
     categorical, keep : list of bool
         Which of the features were declared so.
+    orders : mapping of int to tuple of str
+        The ordinal columns with the order of their levels; empty: numeric order.
     """
 
     features: list[int]
@@ -395,21 +397,26 @@ class Layout:
     weight: int | None
     categorical: list[bool]
     keep: list[bool]
+    orders: Mapping[int, tuple[str, ...]]
 
     @classmethod
-    def of(cls, asked: AskedColumns, n_columns: int, *, all_categorical: bool = False) -> Layout:
-        """The layout of `n_columns` columns of which some are `asked` for roles."""
+    def of(cls, asked: AskedColumns, n_columns: int, roles: Mapping[str, Any]) -> Layout:
+        """The layout of `n_columns` columns of which some are `asked` for, by `roles`: all are
+        categorical if these say so by True, and levels have the order that they give."""
         label, groups, weight = (only(asked, role) for role in ("label", "groups", "weight"))
         aside = {label, groups, weight, *asked.get("drop", ())}
         features = [column for column in range(n_columns) if column not in aside]
+        every = roles.get("categorical") is True
+        orders = (roles.get("ordinal") or {}).values()
         nominal, kept = set(asked.get("categorical", ())), set(asked.get("keep", ()))
         return cls(
             features=features,
             label=label,
             groups=groups,
             weight=weight,
-            categorical=[all_categorical or column in nominal for column in features],
+            categorical=[every or column in nominal for column in features],
             keep=[column in kept for column in features],
+            orders=dict(zip(asked.get("ordinal", ()), orders, strict=True)),
         )
 
     def of_rows(self, column: Callable[[int], tuple[str, Any]]) -> dict[str, Any]:
