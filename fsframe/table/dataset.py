@@ -350,8 +350,14 @@ class Dataset(FrozenTable):
         asked = check_asked_of_frame(frame, **roles)
         layout = Layout.of(asked, len(names), roles)
         kind = task if event is None else "regression"
+        beside: dict[str, Any] = {}
         if is_annotated(frame):
             parts = take_annotated(frame, layout, layer, dates=dates)
+            if missing_label is not None:
+                raise RequestError(
+                    "missing_label is for data frames: select the rows of the AnnData"
+                )
+            beside = {name: frame.obs[name] for name in frame.obs}
         else:
             given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
                      "dates": dates, "adjust": adjust}  # fmt: skip
@@ -366,13 +372,10 @@ class Dataset(FrozenTable):
                 assert last is not None
                 raise doubts.untidy(error.problem, last) from None
             parts = attrs.evolve(parts, warnings=(*notes, *parts.warnings))
-        if is_annotated(frame) and missing_label is not None:
-            raise RequestError("missing_label is for data frames: select the rows of the AnnData")
         parts = labelled_rows(parts, missing_label)
-        if task != "classification" and parts.y is not None:
+        if task != "classification":
             parts = with_amounts(parts)
         data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name, task=kind)
-        beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)
 

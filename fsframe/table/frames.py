@@ -214,8 +214,7 @@ def labelled_rows(parts: FrameParts, missing_label: str | None) -> FrameParts:
     DataError
         If a label is missing and `missing_label` is None.
     """
-    if parts.y is None:
-        return parts
+    assert parts.y is not None
     # NaN is the one value that differs from itself.
     known = np.array([label is not None and label == label for label in parts.y.tolist()])
     if known.all():
@@ -594,13 +593,9 @@ def take_annotated(
         )
     names = [str(name) for name in given.var_names]
 
-    def annotation(place: int) -> tuple[str, Any]:
-        """Name and values of a column of `obs`, whose places follow those of the features."""
-        column = place - len(names)
-        return str(given.obs.columns[column]), given.obs.iloc[:, column]
-
+    annotations = dict(enumerate(columns_of(given.obs), start=len(names)))
     assert layout.label is not None
-    label_name, label = annotation(layout.label)
+    label_name, label = annotations[layout.label]
     kept = layout.features
     if layer is not None and layer not in given.layers:
         known_layers = list(given.layers)
@@ -618,5 +613,5 @@ def take_annotated(
         y=label_values_of(label, label_name),
         label_name=label_name,
         warnings=(),
-        **layout.of_rows(lambda k: (annotation(k)[0], group_values(annotation(k)[1]))),
+        **layout.of_rows(lambda k: (annotations[k][0], group_values(annotations[k][1]))),
     )
