@@ -51,7 +51,7 @@ def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
     """Names and columns; pyarrow columns with the interface of pandas or polars."""
     frame = _without_arrow(frame)
-    if hasattr(frame, "get_columns"):
+    if not hasattr(frame, "iloc"):
         return [(series.name, series) for series in frame.get_columns()]
     return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
 
@@ -68,7 +68,7 @@ def _without_arrow(frame: Any) -> Any:
 def appended(frame: Any, columns: Mapping[str, Any]) -> Any:
     """The frame with further columns, by their names; pyarrow becomes polars."""
     frame = _without_arrow(frame)
-    if hasattr(frame, "assign"):
+    if hasattr(frame, "iloc"):
         return frame.assign(**columns)
     import polars
 
