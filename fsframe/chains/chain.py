@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor
 
-    from fsframe.chains.stage import ChainResult
     from fsframe.execution import Engine
+    from fsframe.storage import RunRecord
     from fsframe.storage.checkpoint import Checkpoint
 
 __all__ = ["Chain", "Stage"]
@@ -448,7 +448,7 @@ class Chain:
         source: str = "",
         command: str = "",
         label: str | int | None = None,
-    ) -> ChainResult:
+    ) -> RunRecord:
         """Run the chain on a table and return its result, with a record of every stage.
 
         Parameters
@@ -487,8 +487,8 @@ class Chain:
 
         Returns
         -------
-        ChainResult
-            A `RunRecord` with `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings` and
+        RunRecord
+            With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings` and
             `.to_frame()`: a `fsframe.SelectionResult` with `.plot()`, `.save(path)` and
             `.to_sklearn()`, or the result of an evaluation or stability study.
 

@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ import attrs
 from fsframe.atomic import check_destination, existing_file
 from fsframe.chains.recording import record_of
 from fsframe.chains.stage import (
-    ChainResult,
     MemoryShares,
     RunsInSteps,
     registry_of_class,
@@ -150,7 +148,7 @@ class Request:
         executor: Engine | Executor | None = None,
         listener: Callable[[Progress], None] | None = None,
         checkpoint: Checkpoint | None = None,
-    ) -> ChainResult:
+    ) -> RunRecord:
         """Compute the result, and write it to `out`; arguments and errors as of `Chain.run`.
 
         With `out`, finished stages and resamples are kept beside it until it is written; those of
@@ -167,7 +165,7 @@ class Request:
             with self._observed(active, None):
                 record = self._recorded(run, active)
                 _notify_end(active, record)
-            return as_chain_result(record)
+            return record.as_result()
         # Resolved once, since a plugin may change the working directory.
         target = check_destination(
             self.out, overwrite=self.overwrite, apart_from=[*self._tables(), self.source or None]
@@ -184,7 +182,7 @@ class Request:
             for text in units.notes[known:]:
                 warnings.warn(text, FsframeWarning, stacklevel=3)
             _notify_end(active, record)
-        return as_chain_result(record)
+        return record.as_result()
 
     def _context(
         self, executor: Engine | Executor | None, listener: Callable[[Progress], None] | None
@@ -323,12 +321,3 @@ def memory_route(record: RunRecord) -> int | None:
     memory = request.get("memory") if isinstance(request, Mapping) else None
     # The file may come from anybody.
     return memory if type(memory) is int and memory > 0 else None
-
-
-def as_chain_result(record: RunRecord) -> ChainResult:
-    """The record as a result object, for programs and notebooks.
-
-    It is made in a higher layer, which is named rather than imported.
-    """
-    result: ChainResult = import_module("fsframe.show.results").as_result(record)
-    return result

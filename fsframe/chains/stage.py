@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import attrs
@@ -17,7 +16,6 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
-from fsframe.storage import RunRecord
 from fsframe.system import CAN_SHARE_MEMORY
 from fsframe.table.dataset import Dataset
 
@@ -72,42 +70,6 @@ def find_method(name: str) -> type[Selector] | type[Classifier]:
 def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
     """The registry that a method's name is looked up in."""
     return classifiers if issubclass(method, Classifier) else selectors
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class ChainResult(RunRecord):
-    """A run that plots and saves itself: `Chain.run` returns it as a `fsframe.SelectionResult`."""
-
-    def plot(
-        self,
-        kind: str | None = None,
-        ax: Any = None,
-        *,
-        data: Dataset | None = None,
-        most: int | None = None,
-        pair: tuple[str, str] | None = None,
-    ) -> Any:
-        """Plot the run."""
-        raise NotImplementedError
-
-    def to_sklearn(self) -> Any:
-        """The selection as a fitted transformer of scikit-learn."""
-        raise NotImplementedError
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
-
-        Raises
-        ------
-        StoreError
-            If the file exists and `overwrite` is false, or it cannot be written.
-        """
-        # Here, so that chains are read without what writes files.
-        from fsframe.storage import write_run
-
-        target = Path(path)
-        write_run(target, self, overwrite=overwrite)
-        return target
 
 
 LEAST_SHARE = 1 << 20

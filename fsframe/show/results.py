@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chains.stage import ChainResult
 from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
@@ -31,7 +31,7 @@ from fsframe.show.run_display import (
     table_facts,
     warning_lines,
 )
-from fsframe.storage import RunRecord
+from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
 from fsframe.storage.records import protocol_name
 from fsframe.table.dataset import Dataset
@@ -44,7 +44,7 @@ _WARNINGS_SHOWN = 10
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class SelectionResult(ChainResult):
+class SelectionResult(RunRecord):
     """The result of a chain on a table: a run, with tables, plots and exports.
 
     Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,
@@ -110,6 +110,18 @@ class SelectionResult(ChainResult):
 
     def _kind(self) -> str:
         return "scores"
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
+
+        Raises
+        ------
+        StoreError
+            If the file exists and `overwrite` is false, or it cannot be written.
+        """
+        target = Path(path)
+        write_run(target, self, overwrite=overwrite)
+        return target
 
     def to_sklearn(self) -> Any:
         """The selection as a fitted transformer of scikit-learn, for tables with the same columns.

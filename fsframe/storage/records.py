@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ from fsframe.table.arrays import arrays, freeze
 from fsframe.text import listed, printable, storable_text
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from fsframe.table.dataset import Dataset
 
 
@@ -397,6 +401,34 @@ class RunRecord:
         if data is not None:
             self.require_table(data)
         return feature_table(self.feature_names, self.ranking_stages(), data)
+
+    def as_result(self) -> RunRecord:
+        """This run as a `fsframe.SelectionResult`, which has tables, plots and exports.
+
+        The class is in a higher layer, which is named rather than imported.
+        """
+        found: RunRecord = import_module("fsframe.show.results").as_result(self)
+        return found
+
+    def plot(
+        self,
+        kind: str | None = None,
+        ax: Any = None,
+        *,
+        data: Dataset | None = None,
+        most: int | None = None,
+        pair: tuple[str, str] | None = None,
+    ) -> Any:
+        """Plot the run, as `fsframe.SelectionResult.plot`."""
+        return self.as_result().plot(kind, ax, data=data, most=most, pair=pair)
+
+    def to_sklearn(self) -> Any:
+        """The run as an estimator of scikit-learn, as `fsframe.SelectionResult.to_sklearn`."""
+        return self.as_result().to_sklearn()
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the run file to `path`, as `fsframe.SelectionResult.save`."""
+        return self.as_result().save(path, overwrite=overwrite)
 
     def pair_table(self) -> AnswerTable:
         """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
