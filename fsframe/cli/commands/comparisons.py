@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,8 +103,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     given = {name: options.pop(name) for name in names}
     methods, metric = compared_methods(chains, given, options["metric"] or None)
     found_paths = [find_table(path) for path in paths]
-    # Absolute: a plugin may change the current folder.
-    folder = Path(os.path.abspath(options["out"])) if options["out"] else None
+    folder = _folder(options)
     csv_out = None
     if options["csv_out"]:
         results = [] if folder is None else [folder / RESULTS]
@@ -123,19 +122,13 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     of_plan = {name: options[name] for name in ("seed", "rope", "all_features")}
     plan = comparison_plan(methods, metric, reading, **of_plan)
     reporter = Reporter.asked(options)
-    # --overwrite applies to the tables of results, not to run files.
-    of_runs = {**options, "overwrite": False}
     for table in plan.tables:
         for warning in table.data.warnings:
             reporter.note(f"{table.name}: {warning}")
     with requested_engine(options) as engine:
-
-        def ask(asked: Request) -> RunRecord:
-            return run_request(with_options(asked, of_runs), of_runs, reporter, engine)
-
         result = compare_on(
             plan,
-            ask,
+            _answering(options, reporter, engine),
             folder,
             csv_out,
             **{name: options[name] for name in _LIMITS},
@@ -154,6 +147,24 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if folder is not None:
         say()
         say(f"folder: {options['out']}")
+
+
+def _folder(options: Mapping[str, Any]) -> Path | None:
+    """The folder of --out, absolute, since a plugin may change the current folder."""
+    return Path(os.path.abspath(options["out"])) if options["out"] else None
+
+
+def _answering(
+    options: Mapping[str, Any], reporter: Reporter, engine: Engine | None
+) -> Callable[[Request], RunRecord]:
+    """What computes each run, within the limits that the options of the command say."""
+    # --overwrite applies to the tables of results, not to run files.
+    of_runs = {**options, "overwrite": False}
+
+    def ask(asked: Request) -> RunRecord:
+        return run_request(with_options(asked, of_runs), of_runs, reporter, engine)
+
+    return ask
 
 
 def _check_memory(requests: Sequence[Request], engine: Engine | None) -> None:
@@ -238,11 +249,10 @@ def study(file: str, **options: Any) -> None:
     reporter = Reporter.asked(options)
     if path.suffix == ".zip":
         record = load_study(path)
-        folder = Path(os.path.abspath(options["out"])) if options["out"] else None
-        _finish(record, folder, options)
+        _finish(record, _folder(options), options)
         return
     plan = read_plan(path)
-    folder = Path(os.path.abspath(options["out"])) if options["out"] else path.parent / plan.name
+    folder = _folder(options) or path.parent / plan.name
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
@@ -281,12 +291,11 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
 def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyRecord:
     from fsframe.ask.evaluations import run_study
 
-    of_runs = {**options, "overwrite": False}
     with requested_engine(options) as engine:
+        answer = _answering(options, reporter, engine)
 
         def ask(asked: Request) -> RunRecord:
-            asked = attrs.evolve(with_options(asked, of_runs), source=Path(asked.path).name)
-            return run_request(asked, of_runs, reporter, engine)
+            return answer(attrs.evolve(asked, source=Path(asked.path).name))
 
         def placed(target: Path) -> None:
             # It contains the runs, whose own files are removed.
