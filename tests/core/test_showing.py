@@ -54,6 +54,15 @@ def test_a_selection_and_a_record_fit_on_a_few_lines(record):
     assert len(repr(fsframe.Chain.parse("mim:top=300").run(wide)).splitlines()) < 40
 
 
+def test_a_plain_record_does_what_its_result_does(record, tmp_path):
+    plain = RunRecord(**{each.name: getattr(record, each.name) for each in attrs.fields(RunRecord)})
+    assert type(plain.as_result()) is fsframe.SelectionResult
+    saved = fsframe.load_run(plain.save(tmp_path / "plain.h5"))
+    assert saved.digests() == record.digests()
+    assert plain.plot("scores", most=2).axes
+    assert plain.to_sklearn().get_support().tolist() == record.to_sklearn().get_support().tolist()
+
+
 def test_pages_of_a_notebook_obey_no_name():
     data = table((HOSTILE, "b", "c"))
     chain = fsframe.Chain.parse("mim:top=2")
