@@ -5,7 +5,7 @@ Nothing here imports numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -27,7 +27,7 @@ from fsframe.kinds import (
     stages,
     text,
 )
-from fsframe.text import did_you_mean
+from fsframe.text import did_you_mean, meant_by
 
 __all__ = [
     "Kind",
@@ -258,7 +258,7 @@ class Parameterised:
         for name, value in values.items():
             key = name.replace("-", "_")
             if key not in known:
-                hint = did_you_mean(key, known)
+                hint = _hint(key, known)
                 unlike_any = unlike_any or not hint
                 problems.append(f"no parameter {name!r}{hint}")
                 continue
@@ -289,6 +289,16 @@ class Parameterised:
             for p in self.parameters()
             if p.required or not _same(getattr(self, p.name), p.default)
         }
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    """What a word that is no parameter may mean: another package's word first, then a slip."""
+    if meant := meant_by(word, known):
+        return f". Did you mean `{meant[0]}`?"
+    for option in ("seed", "workers"):
+        if word == option or meant_by(word, (option,)):
+            return f": --{option} is of the whole run"
+    return did_you_mean(word, known)
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -280,11 +280,21 @@ _MEANT = {
     "weight": ["weights", "sample_weight"],
     "out": ["output", "path", "file"],
     "time": ["times"],
+    # Parameters of methods.
+    "k": ["n_neighbors", "n_neighbours", "neighbors", "neighbours", "num_neighbors"],
+    "top": ["n_features_to_select", "n_features", "n_selected_features", "num_features", "nfeat"],
+    "bins": ["n_bins", "nbins", "num_bins"],
+    "n": ["n_resamples", "n_bootstraps", "n_bootstrap", "n_subsamples", "n_iterations"],
+    "permutations": ["n_permutations", "n_perm", "nperm"],
+    "trees": ["n_estimators", "n_trees", "num_trees", "ntree"],
+    "max_runs": ["max_iter", "maxruns", "n_iterations"],
+    "alpha": ["p_value", "pvalue", "significance", "fdr"],
+    "correction": ["p_adjust", "p_adjust_method", "multiple_testing", "mcadj"],
 }
 
 
 def meant_by(word: str, known: Iterable[str]) -> list[str]:
-    """The arguments that other packages call `word`.
+    """The arguments, or parameters of a method, that other packages call `word`.
 
     >>> meant_by("target", ["label", "groups"])
     ['label']

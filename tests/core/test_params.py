@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -257,6 +258,20 @@ def test_what_there_is_instead_is_listed_once_for_several_unknown_names() -> Non
     message = str(caught.value)
     assert "no parameter 'qqqq'; no parameter 'xxxx'; it has sigma" in message
     assert message.count("it has") == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("n_features_to_select", ". Did you mean `top`?"),
+        ("random_state", ": --seed is of the whole run"),
+        ("seed", ": --seed is of the whole run"),
+        ("n_jobs", ": --workers is of the whole run"),
+    ],
+)
+def test_a_word_of_another_package_is_answered_with_ours(word: str, hint: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(f"no parameter {word!r}{hint}") + "$"):
+        TestedMethod.from_texts({word: "1"})
 
 
 def test_rules_across_parameters_are_checked_when_each_value_is_sound() -> None:
