@@ -410,24 +410,16 @@ class RunRecord:
         found: RunRecord = import_module("fsframe.show.results").as_result(self)
         return found
 
-    def plot(
-        self,
-        kind: str | None = None,
-        ax: Any = None,
-        *,
-        data: Dataset | None = None,
-        most: int | None = None,
-        pair: tuple[str, str] | None = None,
-    ) -> Any:
-        """Plot the run, as `fsframe.SelectionResult.plot`."""
-        return self.as_result().plot(kind, ax, data=data, most=most, pair=pair)
+    def plot(self, *args: Any, **options: Any) -> Any:
+        """Plot the run: arguments and errors as of `fsframe.SelectionResult.plot`."""
+        return self.as_result().plot(*args, **options)
 
     def to_sklearn(self) -> Any:
-        """The run as an estimator of scikit-learn, as `fsframe.SelectionResult.to_sklearn`."""
+        """The run as a transformer of scikit-learn: as of `fsframe.SelectionResult.to_sklearn`."""
         return self.as_result().to_sklearn()
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the run file to `path`, as `fsframe.SelectionResult.save`."""
+        """Write the run file to `path`: errors as of `fsframe.SelectionResult.save`."""
         return self.as_result().save(path, overwrite=overwrite)
 
     def pair_table(self) -> AnswerTable:
