@@ -42,7 +42,7 @@ def first_table(design: Design) -> Dataset:
 
 def keeps(ledger: Ledger, design: Design, contender: Contender) -> bool:
     """Whether a contender promises something and no cell of the design refutes it."""
-    if not contender.promise:
+    if not (contender.promise and contender.promised):
         return False
     labels = ("null",) if contender.only_null else ("null", "signal")
     return not any(

@@ -45,11 +45,19 @@ class Boruta(Selector):
     significantly many confirm the column, significantly few reject it, and later forests omit it.
     Columns that remain undecided are *tentative*, with a warning.
 
+    With ``correction=best-shadow`` nothing is confirmed before the last forest. Each forest has a
+    copy of every column, also of the rejected, so that its best copy is one draw of the best of p
+    irrelevant columns. Importances are divided by the mean of the forest's copies. A column whose
+    mean over the forests is m has the p-value (1 + number of forests whose best copy is ≥ m) /
+    (1 + forests), adjusted for the number of columns: the single-step max test of Westfall & Young.
+    It is confirmed if this is at most `alpha` and else rejected.
+
     Without `top` the confirmed columns are kept, which may be none. A column's score is the mean of
     (a − b) / (a + b) over the forests that used it, a its importance and b that of the best copy:
     from −1 to 1, above 0 where it is better than shuffled. Tables: ``decision`` (p,) is 1
     confirmed, 0 tentative, −1 rejected; ``hits`` and ``forests`` (p,); ``importance`` (n_forests,
-    p), NaN where a forest omitted the column; ``best-shadow`` (n_forests,).
+    p), NaN where a forest omitted the column; ``best-shadow`` (n_forests,); with
+    ``correction=best-shadow`` ``p_adjusted`` (p,).
 
     Notes
     -----
@@ -60,11 +68,13 @@ class Boruta(Selector):
     would have to be shuffled together for the same reason, which is impossible if groups differ in
     size: groups raise an error.
 
-    The level is one over forests, not over tables. All forests see the same rows, and a column that
-    goes with the label in these by chance beats the copies again and again. The best of p
-    irrelevant columns is confirmed if it is above that quantile of the best copy which the needed
-    hits amount to: about three in ten tables without a relevant column keep one, whatever `alpha`
-    (docs/ledger.md; BorutaPy the same). A warning says so where columns are confirmed.
+    The level of the published corrections is one over forests, not over tables. All forests see the
+    same rows, and a column that goes with the label in these by chance beats the copies again and
+    again. The best of p irrelevant columns is confirmed if it is above that quantile of the best
+    copy which the needed hits amount to: about three in ten tables without a relevant column keep
+    one, whatever `alpha` (docs/ledger.md; BorutaPy the same). A warning says so where columns are
+    confirmed. ``correction=best-shadow`` compares with the quantile 1 − `alpha` instead: at most
+    `alpha` of such tables keep a column, and fewer relevant ones are found.
 
     Up to `max_runs` forests of `trees` trees are stored one by one, so
     that a killed run can continue.
@@ -72,7 +82,8 @@ class Boruta(Selector):
     References
     ----------
     M. B. Kursa, W. R. Rudnicki 2010, Feature selection with the Boruta package, J. Stat. Softw.
-    36(11), sec. 2.
+    36(11), sec. 2. P. H. Westfall, S. S. Young 1993, Resampling-Based Multiple Testing, Wiley,
+    sec. 2.3 (``best-shadow``).
 
     Examples
     --------
@@ -101,15 +112,16 @@ class Boruta(Selector):
         0.01,
         real(above=0, below=1),
         help="Significance level of the test on each side, over all features and forests of this "
-        "table.",
+        "table; with best-shadow over tables.",
         source="sec. 3",
     )
     correction: str = param(
         "bonferroni",
-        choice("bonferroni", "two-step"),
+        choice("bonferroni", "two-step", "best-shadow"),
         help="Correction of the test: Bonferroni over all columns after every forest; or a false "
         "discovery rate over the columns not rejected and Bonferroni over forests, as in "
-        "BorutaPy, which decides after fewer forests.",
+        "BorutaPy, which decides after fewer forests; or the mean importance against the best "
+        "copies of all max_runs forests, with a level over tables.",
         source="sec. 3",
     )
     trees: int = param(500, integer(1, MOST_TIMES), help="Number of trees in a forest.")
@@ -134,6 +146,12 @@ class Boruta(Selector):
         )
 
     def check_parameters(self) -> Iterator[str]:
+        least = _forests_for(self.alpha)
+        if self.correction == "best-shadow" and self.max_runs < least:
+            yield (
+                f"correction=best-shadow with alpha={self.alpha:g} takes max_runs={least} or more: "
+                f"the least p-value of {self.max_runs} forests is 1/{self.max_runs + 1}"
+            )
         refused = []
         for name in _FORESTS.values():
             try:
@@ -163,6 +181,7 @@ class Boruta(Selector):
         seen = np.zeros(p, dtype=np.int64)
         rows: list[NDArray[np.float64]] = []
         shadows: list[float] = []
+        typical: list[float] = []
         title = f"boruta {self.trees} {self.options} {self.alpha}"
         if self.correction != "bonferroni":
             title += f" {self.correction}"
@@ -175,6 +194,7 @@ class Boruta(Selector):
                 importance[live] = kept["importance"]
                 rows.append(importance)
                 shadows.append(best)
+                typical.append(float(kept["typical"][0]) if self._over_tables else 1.0)
                 hits[live] += importance[live] > best
                 seen[live] += 1
                 self._decide(decision, hits, number + 1)
@@ -184,6 +204,11 @@ class Boruta(Selector):
         run.progress(self.max_runs, self.max_runs, "boruta")
         table = np.array(rows)
         scores = _against_shadows(table, np.array(shadows))
+        adjusted = {}
+        if self._over_tables:
+            p_values = _best_of_copies(table, np.array(shadows), np.array(typical))
+            decision = np.where((decision == 0) & (p_values <= self.alpha), 1, -1)
+            adjusted = {"p_adjusted": p_values}
         confirmed = int(np.count_nonzero(decision == 1))
         ranked = rank_by_score(scores)
         if self.top is None:
@@ -199,6 +224,7 @@ class Boruta(Selector):
                 "forests": seen,
                 "importance": table,
                 "best-shadow": np.array(shadows),
+                **adjusted,
             },
             warnings=(*issued, *self._warnings(data, decision, len(rows))),
         )
@@ -210,7 +236,8 @@ class Boruta(Selector):
         forest = self._forest(data, int(generator.integers(2**31 - 1)))
         # Fitting draws the seeds of all trees first, so the number of threads has no effect.
         forest.set_params(n_jobs=run.threads)
-        shadowed = np.resize(live, max(live.size, _LEAST_SHADOWS))
+        copied = np.arange(data.n_features) if self._over_tables else live
+        shadowed = np.resize(copied, max(copied.size, _LEAST_SHADOWS))
         n = data.n_samples
         X = np.empty((n, live.size + shadowed.size), dtype=np.float32)
         for place, column in enumerate(live.tolist()):
@@ -220,34 +247,41 @@ class Boruta(Selector):
         # Always passed: scikit-learn draws different rows with unit weights than without weights.
         weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
         importance = forest.fit(X, data.y, sample_weight=weights).feature_importances_
-        return {
-            "importance": importance[: live.size],
-            "best": np.array([importance[live.size :].max()]),
-        }
+        copies = importance[live.size :]
+        kept = {"importance": importance[: live.size], "best": np.array([copies.max()])}
+        if self._over_tables:
+            # Without a split on any copy there is no scale: every used column beats them.
+            kept["typical"] = np.array([copies.mean() or 1.0])
+        return kept
+
+    @property
+    def _over_tables(self) -> bool:
+        return self.correction == "best-shadow"
 
     def _decide(self, decision: NDArray[np.int64], hits: NDArray[np.int64], forests: int) -> None:
-        """Confirm or reject undecided columns, in place."""
+        """Confirm or reject undecided columns, in place; over tables only reject."""
         live, undecided = np.flatnonzero(decision >= 0), decision == 0
         many = self._significant(binom.sf(hits[live] - 1, forests, 0.5), decision.size, forests)
         few = self._significant(binom.cdf(hits[live], forests, 0.5), decision.size, forests)
-        decision[live[many & undecided[live]]] = 1
+        if not self._over_tables:
+            decision[live[many & undecided[live]]] = 1
         decision[live[few & undecided[live]]] = -1
 
     def _significant(
         self, p_values: NDArray[np.float64], p: int, forests: int
     ) -> NDArray[np.bool_]:
         """Which columns that are not rejected differ from chance, corrected for all tests."""
-        if self.correction == "bonferroni":
+        if self.correction != "two-step":
             return np.asarray(np.minimum(p * p_values, 1.0) < self.alpha)
         within = adjusted_p_values(p_values) <= self.alpha
         return np.asarray(within & (p_values <= self.alpha / forests))
 
     def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
-        if self.top is None and (decision == 1).any():
+        if self.top is None and (decision == 1).any() and not self._over_tables:
             yield (
                 f"alpha={self.alpha:g} is a level over forests, which share these rows: of tables "
-                "without a relevant column about three in ten keep one; `boruta:trees=30,"
-                "max_runs=5 npfs:n=40` tests against resamples"
+                "without a relevant column about three in ten keep one; correction=best-shadow has "
+                "a level over tables"
             )
         tentative = np.flatnonzero(decision == 0)
         if tentative.size:
@@ -262,6 +296,35 @@ class Boruta(Selector):
                     f"that takes {least} forests or more (max_runs), or correction=two-step"
                 )
             yield note
+
+
+def _forests_for(alpha: float) -> int:
+    """The fewest forests whose least p-value is at most alpha.
+
+    Examples
+    --------
+    >>> [_forests_for(alpha) for alpha in (0.05, 0.01, 0.3)]
+    [19, 99, 3]
+    """
+    least = max(1, int(1 / alpha) - 1)
+    return least if 1 / (least + 1) <= alpha else least + 1
+
+
+def _best_of_copies(
+    table: NDArray[np.float64], shadows: NDArray[np.float64], typical: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """P-values of the columns' mean importance, adjusted by the best copy of each forest, (p,).
+
+    Parameters
+    ----------
+    table : (n_forests, p) array
+        Importances, NaN where a forest omitted a column.
+    shadows, typical : (n_forests,) array
+        The greatest and the mean importance of the forest's copies.
+    """
+    means = np.nanmean(table / typical[:, None], axis=0)
+    reached = (shadows / typical)[:, None] >= means
+    return np.asarray((1 + reached.sum(axis=0)) / (1 + shadows.size))
 
 
 def _against_shadows(

@@ -18,7 +18,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.engine.estimators import drawn_rows, make_folds
-from fsframe_sklearn.methods.boruta import Boruta
+from fsframe_sklearn.methods.boruta import Boruta, _best_of_copies
 from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance, unseen_importance
@@ -353,6 +353,33 @@ def test_boruta_tells_what_it_saw():
     assert all(name in told for name in tentative) and bool(tentative) == bool(told)
     rejected = tables["decision"] == -1
     assert (tables["forests"][rejected] < len(best)).all() or len(best) < 12
+
+
+def test_the_best_copies_are_draws_of_the_best_irrelevant_column():
+    table = np.array([[4.0, 2.0, 1.0], [8.0, 2.0, np.nan], [6.0, 3.0, 1.0]])
+    shadows, typical = np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 1.0])
+    # Divided by the typical copy: means 14/3, 2 and 1 of the columns; copies 2, 2 and 6.
+    found = _best_of_copies(table, shadows, typical)
+    assert found == pytest.approx([2 / 4, 4 / 4, 4 / 4])
+    assert _best_of_copies(table[:, :1], shadows * 0.7, typical) == pytest.approx([1 / 4])
+
+
+def test_boruta_over_tables_needs_a_column_that_few_best_copies_reach():
+    data = table(p=8)
+    stage = Boruta(trees=30, max_runs=19, alpha=0.05, correction="best-shadow")
+    found = stage.select(data)
+    kept = found.tables["decision"] == 1
+    assert np.flatnonzero(kept).tolist() == sorted(found.selected.tolist()) == [1, 3]
+    assert (kept == (found.tables["p_adjusted"] <= 0.05)).all()
+    assert len(found.tables["best-shadow"]) == 19, "nothing is decided for a column before the last"
+    assert not any("tentative" in w or "level over forests" in w for w in found.warnings)
+    null = Dataset.from_arrays(data.X, np.random.default_rng(9).permutation(data.y))
+    assert stage.select(null).selected.size == 0
+
+
+def test_boruta_over_tables_refuses_too_few_forests():
+    with pytest.raises(RequestError, match="takes max_runs=19 or more"):
+        Chain.parse("boruta:correction=best-shadow,alpha=0.05,max_runs=18")
 
 
 def test_boruta_shuffles_copies_of_a_drawn_row_as_one():
