@@ -384,8 +384,8 @@ def compare(
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
             check_folder(folder, [table.path for table in plan.tables if table.path is not None])
-        memory, mixed = about_run.get("memory"), bool(about_run.get("mixed"))
-        return compare_on(plan, ask, folder, memory=memory, mixed=mixed)
+        memory: Any = about_run.get("memory")  # In bytes by now.
+        return compare_on(plan, ask, folder, memory=memory, mixed=about_run.get("mixed", False))
 
 
 def _asked(
@@ -518,6 +518,7 @@ def study(
 
 def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOptions) -> StudyResult:
     overwrite, record = options.get("overwrite", False), None
+    memory: Any = options.get("memory")  # In bytes by now.
     if folder is not None:
         check_study_folder(folder, plan, overwrite=overwrite)
         record = None if overwrite else finished_study(folder, plan)
@@ -527,7 +528,7 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
             ask,
             folder,
             overwrite=overwrite,
-            memory=options.get("memory"),
+            memory=memory,
             mixed=options.get("mixed", False),
             tell=remark,
         )

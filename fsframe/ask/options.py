@@ -17,6 +17,7 @@ from fsframe.chains.request import Request
 from fsframe.chains.stage import find_method
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
+from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
 from fsframe.show.progress import ProgressBars, progress_shown
 from fsframe.storage import RunRecord
@@ -47,8 +48,8 @@ class RunOptions(TypedDict, total=False):
         Instead of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
     threads : int
         Maximum number of threads of a fit.
-    memory : int
-        Memory limit of the whole run, in bytes.
+    memory : int or str
+        Memory limit of the whole run, in bytes or as ``"2GB"``.
     progress : bool
         Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
         True by default.
@@ -63,7 +64,7 @@ class RunOptions(TypedDict, total=False):
     workers: int
     executor: Engine | Executor
     threads: int
-    memory: int
+    memory: int | str
     progress: bool
     overwrite: bool
     restart: bool
@@ -116,6 +117,8 @@ def table_options(
     ------
     TypeError
         For unknown ones, with what was meant.
+    RequestError
+        Listing workers, threads and memory that are no such number or size.
     """
     of_run = list(RunOptions.__annotations__)
     of_table = [*TableOptions.__annotations__, *(role.name for role in side_roles())]
@@ -128,6 +131,16 @@ def table_options(
         )
     table: Any = {name: value for name, value in options.items() if name in of_table}
     run: Any = {name: value for name, value in options.items() if name in of_run}
+    problems = []
+    for name in ("workers", "threads", "memory"):
+        given = run.get(name)
+        try:
+            if given is not None:
+                run[name] = as_size(given) if name == "memory" else as_number(given, name)
+        except RequestError as error:
+            problems.append(f"memory: {error}" if name == "memory" else str(error))
+    if problems:
+        raise RequestError("\n".join(problems))
     return table, run
 
 

@@ -23,7 +23,7 @@ from fsframe.chains.stage import (
     shares_of,
 )
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
-from fsframe.method.run import Observers, Run
+from fsframe.method.run import Observers, Run, as_number, as_seed, as_size
 from fsframe.registry import observers
 from fsframe.storage import RunRecord, load_run, write_run
 from fsframe.storage.checkpoint import Checkpoint
@@ -33,6 +33,10 @@ from fsframe.table.dataset import Dataset
 if TYPE_CHECKING:
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
+
+
+def _threads(given: Any) -> int | None:
+    return as_number(given, "threads")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -64,15 +68,15 @@ class Request:
 
     chain: RunsInSteps
     data: Dataset
-    seed: int = attrs.field(default=0, converter=int)
+    seed: int = attrs.field(default=0, converter=as_seed)
     out: str | os.PathLike[str] | None = None
     path: str | os.PathLike[str] = ""
     source: str = ""
     command: str = ""
-    memory: int | None = None
+    memory: int | None = attrs.field(default=None, converter=attrs.converters.optional(as_size))
     other_tables: int = 0
     route: int | None = None
-    threads: int | None = None
+    threads: int | None = attrs.field(default=None, converter=_threads)
     overwrite: bool = False
     restart: bool = False
     mixed: bool = False

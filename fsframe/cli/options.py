@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ from fsframe.cli.terminal import (
     quiet_option,
     traceback_option,
 )
+from fsframe.errors import RequestError
 from fsframe.registry import (
     Offer,
     Registry,
@@ -78,20 +78,12 @@ class MemorySize(click.ParamType):
     name = "size"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
+        from fsframe.method.run import as_size
+
         try:
-            number, unit, binary = match.groups() if match else ("", "", "")
-            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
-            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-        except (ValueError, OverflowError):
-            amount = 0
-        if amount < 1 << 24:
-            self.fail(
-                f"{value!r} is not a size of at least 16 MiB, such as 500MB or 2GB", param, ctx
-            )
-        return amount
+            return as_size(value)
+        except RequestError as error:
+            self.fail(str(error), param, ctx)
 
 
 def _engines() -> dict[str, str]:

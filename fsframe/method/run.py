@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -119,6 +120,8 @@ class Observers:
 DEFAULT_MEMORY = 2 * 1024**3
 """Default limit of a method's temporary arrays, in bytes."""
 
+_LEAST_MEMORY = 1 << 24
+
 
 @attrs.frozen(kw_only=True)
 class Progress:
@@ -160,10 +163,52 @@ class _Unkept:
         return {name: np.array(value, order="C") for name, value in compute().items()}
 
 
-def _seed(value: Any) -> int:
+def as_seed(value: Any) -> int:
+    """The seed of a run; RequestError unless it is a whole number ≥ 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise RequestError(f"the seed must be a whole number ≥ 0, not {value!r}")
     return int(value)
+
+
+def as_number(value: Any, of: str) -> int | None:
+    """A number of threads or workers (`of`), None if not given.
+
+    Raises
+    ------
+    RequestError
+        Unless it is a whole number ≥ 1.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise RequestError(f"{of} must be a whole number ≥ 1, not {value!r}")
+    return int(value)
+
+
+def as_size(value: Any) -> int:
+    """A limit of memory in bytes, of a number or a text such as 2GB or 500MiB.
+
+    Raises
+    ------
+    RequestError
+        Unless it is a size of at least 16 MiB.
+
+    Examples
+    --------
+    >>> as_size("2GB"), as_size("2GiB"), as_size(64_000_000)
+    (2000000000, 2147483648, 64000000)
+    """
+    amount = 0
+    if isinstance(value, str):
+        written = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I)?B?", value.strip().upper())
+        with suppress(ValueError, OverflowError):
+            number, unit, binary = written.groups() if written else ("", "", "")
+            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+    elif isinstance(value, (int, float, np.number)) and np.isfinite(value):
+        amount = int(value)
+    if amount < _LEAST_MEMORY:
+        raise RequestError(f"{value!r} is not a size of at least 16 MiB, such as 500MB or 2GB")
+    return amount
 
 
 @attrs.frozen(kw_only=True)
@@ -208,7 +253,7 @@ class Run:
     (0, 42)
     """
 
-    entropy: int = attrs.field(default=0, converter=_seed)
+    entropy: int = attrs.field(default=0, converter=as_seed)
     key: tuple[int, ...] = ()
     memory: int = DEFAULT_MEMORY
     route_memory: int | None = None

@@ -6,6 +6,7 @@ import numbers
 import operator
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
@@ -484,6 +485,25 @@ def without_codes(X: NDArray[Any], codes: Sequence[float]) -> NDArray[Any]:
     return X if coded is None or not coded.any() else np.where(coded, np.nan, X)
 
 
+def _no_number(X: Any) -> str:
+    """What the first cell that is no number holds, and what to do; empty if there is none."""
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:
+        return "its rows differ in length"
+    for place, cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            if len(place) < 2 or isinstance(cell, (list, tuple)):
+                return "its rows differ in length"
+            where = f"row {place[0] + 1} of column {place[1] + 1} holds {cell!r}"
+            if isinstance(cell, (str, date)):
+                where += "; give a data frame, whose columns of text and dates are read, or numbers"
+            return where
+    return ""
+
+
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """The features in the form a table stores them, read-only; copied only if necessary.
 
@@ -503,7 +523,8 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
         kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
         matrix = np.array(given, dtype=kept, order="C", copy=None)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the features must be a table of numbers: {error}") from None
+        where = _no_number(X) or str(error)
+        raise DataError(f"the features must be a table of numbers: {where}") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(
             f"the features must be a table of samples × features, not of shape {matrix.shape}"

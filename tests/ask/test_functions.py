@@ -116,6 +116,27 @@ def test_wrong_requests_are_reported(data, given, error, told):
         fsframe.select(given.pop("chain"), given.pop("data"), **given)
 
 
+@pytest.mark.parametrize("ask", [fsframe.select, fsframe.stability])
+@pytest.mark.parametrize("seed", ["7", 1.5, -1, None, True])
+def test_a_seed_is_a_whole_number(data, ask, seed):
+    with pytest.raises(RequestError, match="the seed must be a whole number ≥ 0, not "):
+        ask("mim", data, seed=seed)
+
+
+def test_limits_of_a_run_are_reported_together_before_the_table_is_read(data):
+    wrong = {"workers": 0, "threads": "2", "memory": "2 bytes"}
+    told = (
+        "workers must be a whole number ≥ 1, not 0\nthreads must be a whole number ≥ 1, not '2'\n"
+        "memory: '2 bytes' is not a size of at least 16 MiB"
+    )
+    with pytest.raises(RequestError, match=told):
+        fsframe.select("mim", "no-such-table.csv", **wrong)
+    with pytest.raises(RequestError, match="threads must be"):
+        fsframe.Chain.parse("mim").run(data, threads=0)
+    one, other = (fsframe.select("mim", data, memory=size) for size in ("2GB", 2 * 10**9))
+    assert one.command == other.command and "memory=2000000000" in one.command
+
+
 def test_wrong_protocols_are_reported_before_any_work(data):
     with pytest.raises(RequestError, match=r"folds .*not '1'"):
         fsframe.evaluate(CHAIN, data, folds=1)

@@ -74,9 +74,9 @@ def test_numbers_that_are_not_whole_are_a_target() -> None:
     ("X", "y", "options", "complaint"),
     [
         ([[1, np.inf], [-np.inf, 0]], [0, 1], {}, "2 infinite .* in row 1, column 2"),
-        ([["a", "b"], ["c", "d"]], [0, 1], {}, "must be a table of numbers"),
-        ([[1, 2], [3]], [0, 1], {}, "must be a table of numbers"),
-        ([[1 + 2j], [3]], [0, 1], {}, "must be a table of numbers"),
+        ([[1, "b"], [2, "d"]], [0, 1], {}, "row 1 of column 2 holds 'b'; give a data frame"),
+        ([[1, 2], [3]], [0, 1], {}, "must be a table of numbers: its rows differ in length"),
+        ([[1 + 2j], [3]], [0, 1], {}, "row 1 of column 1 holds .*j"),
         (np.array([["2020-01-01"], ["2021-01-01"]], "M8[D]"), [0, 1], {}, "table of numbers"),
         ([1, 2], [0, 1], {}, r"samples × features, not of shape \(2,\)"),
         (np.empty((0, 3)), [], {}, "samples × features"),
