@@ -164,6 +164,10 @@ _NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift
 _BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
 _BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05}
 
+_STUMPS = (
+    'of=GradientBoostingClassifier,options={"n_estimators":50,"max_depth":1,"max_features":0.33}'
+)
+
 
 def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Contender:
     chain = base if callable(base) else lambda design: str(base)
@@ -209,6 +213,8 @@ CONTENDERS: tuple[Contender, ...] = (
           promise="fdr", level=0.1, false_if_not="causal", warned=("copies",)),
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,
           seconds=6.0, promise="fdr", level=0.1),
+    _ours("importance ipss, stumps", f"importance:{_STUMPS} ipss", seconds=6.0, promise="fdr",
+          level=0.1),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,
           seconds=0.5, widest=200, promise="fdr", level=0.2, false_if_not="causal"),
     _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", promised=False, **_BORUTA),
