@@ -26,6 +26,8 @@ from fsframe.errors import RequestError
 _FILE = re.compile(r"\.[A-Za-z]\w*(\.\w+)?$")
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
 _KEY = re.compile(r"[A-Za-z][\w-]*\Z")
+_CALL = re.compile(r"([A-Za-z][\w-]*)[(\[](.*)[)\]]\Z", re.DOTALL)
+_BETWEEN = re.compile(r"\s*(?:->|→|>>|[|>+,;&])\s*")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _DEEPEST = 20
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", re.DOTALL)
@@ -88,19 +90,22 @@ def parse_stage(text: str) -> StageText:
             "as separate words: " + " ".join(stages) + colon + "…" * bool(colon)
         )
     if not _NAME.match(name):
-        raise RequestError(
-            f"stage {text!r}: {name!r} is not a name; a stage is written name or name:key=value,…"
-            + (f"; if it is the table, put `on` before it: on {text}" if _FILE.search(text) else "")
-        )
+        told = _other_notation(text) or "a stage is written name or name:key=value,…"
+        if _FILE.search(text):
+            told += f"; if it is the table, put `on` before it: on {text}"
+        raise RequestError(f"stage {text!r}: {name!r} is not a name; {told}")
     params: dict[str, str] = {}
     if colon and not rest.strip():
-        raise RequestError(f"stage {text!r}: nothing follows the colon; write {name}:key=value")
-    for part in _split(rest, blank=False):
+        raise RequestError(
+            f"stage {text!r}: nothing follows the colon; write {name}:key=value, without blanks"
+        )
+    for place, part in enumerate(_split(rest, blank=False)):
         key, equals, value = part.partition("=")
         key = key.strip().replace("-", "_")
         if not equals or not _KEY.match(key):
             raise RequestError(
-                f"stage {name!r}: {part!r} is not of the form key=value" + _brace_hint(part)
+                f"stage {name!r}: {part!r} is not of the form key=value"
+                + _meant(name, part, place == 0)
             )
         if key in params:
             raise RequestError(f"stage {name!r}: parameter {key!r} is given twice")
@@ -108,9 +113,45 @@ def parse_stage(text: str) -> StageText:
     return StageText(name, params)
 
 
-def _brace_hint(part: str) -> str:
+def _meant(name: str, part: str, first: bool) -> str:
+    """What may have been meant by a part of a stage that is not key=value, after a semicolon."""
+    key, colon, value = (word.strip() for word in part.partition(":"))
+    if colon and _KEY.match(key) and value:
+        return f"; write {name}:{key}={value}"
+    if _NAME.match(part.strip()) and first:
+        return f"; write {name}:{part.strip()}=value, without blanks"
+    if _NAME.match(part.strip()) or not part.strip():
+        return "; commas stand between parameters, blanks between stages"
     if part.strip("{}[]()").replace(".", "").isalnum():
         return "; quote the stage if the shell has split its brackets or braces"
+    return ""
+
+
+def _other_notation(text: str) -> str:
+    """How stages in another notation are written here; empty if it is none.
+
+    >>> _other_notation("mim(top=5)"), _other_notation("mim->npfs"), _other_notation("npfs,n=9")
+    ('write mim:top=5', 'write mim npfs', 'write npfs:n=9')
+    """
+    call = _CALL.match(text)
+    if call is not None:
+        name, inner = call[1], call[2].strip()
+        stages = _BETWEEN.split(inner)
+        if all(map(_NAME.match, stages)):
+            return f"write {' '.join(stages)} {name}"
+        return f"write {name}:{inner}" if "=" in inner else f"write {name}" if not inner else ""
+    words = _BETWEEN.split(text)
+    if len(words) > 1 and all(map(_NAME.match, words)):
+        return f"write {' '.join(words)}"
+    if len(words) > 1 and all(not word or _NAME.match(word) for word in words):
+        return "blanks alone stand between stages"
+    name, comma, parameters = text.partition(",")
+    if comma and _NAME.match(name) and "=" in parameters:
+        return f"write {name}:{parameters}"
+    if "=" in text and _KEY.match(text.partition("=")[0]):
+        return f"a parameter follows its stage and a colon: name:{text}"
+    if text.startswith("--") and _KEY.match(text[2:]):
+        return f"write it as a parameter of its stage: name:{text[2:]}=value"
     return ""
 
 

@@ -74,6 +74,19 @@ def test_chains_are_read_stage_by_stage(
         ("s:k='a", 'ends before its closing "\'"'),
         ("a/b/c", "is not a name"),
         ("../x", "is not a name"),
+        ("mim -> npfs", "blanks alone stand between stages"),
+        ("mim, npfs", "blanks alone stand between stages"),
+        ("mim|npfs", "write mim npfs"),
+        ("npfs(mim, jmi)", "write mim jmi npfs"),
+        ("npfs(mim)", "write mim npfs"),
+        ("mim[top=5]", "write mim:top=5"),
+        ("jmi()", "write jmi"),
+        ("npfs,n=50", "write npfs:n=50"),
+        ("mim top=5", "a parameter follows its stage and a colon: name:top=5"),
+        ("mim --top 5", "write it as a parameter of its stage: name:top=value"),
+        ("mim:top:5", "write mim:top=5"),
+        ("mim:top = 5", "write mim:top=value, without blanks"),
+        ("mim:top=5, npfs", "commas stand between parameters, blanks between stages"),
         ("s:k=" + "[" * 21, "nested deeper than 20 at position 25"),
     ],
 )
@@ -161,5 +174,7 @@ def test_a_list_may_be_empty_or_hold_lists(text, items):
 def test_a_value_without_its_key_may_be_what_the_shell_has_left():
     with pytest.raises(RequestError, match="'5' is not of the form key=value; quote the stage"):
         parse_stage("s:5")
-    with pytest.raises(RequestError, match=r"'a-b' is not of the form key=value$"):
-        parse_stage("s:a-b")
+    with pytest.raises(RequestError, match=r"'a.b' is not of the form key=value; quote"):
+        parse_stage("s:a.b")
+    with pytest.raises(RequestError, match=r"'a\+b' is not of the form key=value$"):
+        parse_stage("s:a+b")
