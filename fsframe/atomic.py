@@ -23,6 +23,12 @@ _KINDS = {
 }
 
 
+_ENDINGS = frozenset(
+    {".csv", ".tsv", ".tab", ".txt", ".md", ".tex", ".json", ".xlsx", ".xls", ".parquet"}
+    | {".feather", ".html", ".htm", ".pdf", ".png", ".svg", ".jpg", ".jpeg"}
+)
+
+
 def check_destination(
     path: _PathLike, *, overwrite: bool = False, apart_from: Iterable[_PathLike | None] = ()
 ) -> Path:
@@ -73,6 +79,36 @@ def check_destination(
             "choose another folder"
         )
     return target
+
+
+def check_ending(path: _PathLike, *endings: str, holds: str, instead: str) -> None:
+    """Refuse a name that says another kind of file.
+
+    Parameters
+    ----------
+    path : path
+    endings : str
+        Endings that may be meant, such as ``.h5``. Any that is unknown may be, too.
+    holds, instead : str
+        What would be written, and what writes the kind that the name says; ``{}`` stands for it.
+
+    Raises
+    ------
+    StoreError
+        If the name ends like a table, a text, a page or a picture, and not as in `endings`.
+
+    Examples
+    --------
+    >>> check_ending("run.v2", ".h5", holds="a run file", instead="")
+    """
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1].lower()
+    if ending in _ENDINGS and ending not in endings:
+        raise StoreError(
+            f"cannot write {holds} to {name}: "
+            + (f"end its name in {endings[0]}; " if endings else "name a folder; ")
+            + instead.format(name)
+        )
 
 
 def place_file(

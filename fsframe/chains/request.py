@@ -28,6 +28,7 @@ from fsframe.registry import observers
 from fsframe.storage import RunRecord, load_run, write_run
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.storage.unit_files import SOFTWARE, Manifest, providers, software
+from fsframe.storage.write import check_run_name
 from fsframe.table.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 
 def _threads(given: Any) -> int | None:
     return as_number(given, "threads")
+
+
+def _run_file(given: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    if given is not None:
+        check_run_name(given)
+    return given
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -69,7 +76,7 @@ class Request:
     chain: RunsInSteps
     data: Dataset
     seed: int = attrs.field(default=0, converter=as_seed)
-    out: str | os.PathLike[str] | None = None
+    out: str | os.PathLike[str] | None = attrs.field(default=None, converter=_run_file)
     path: str | os.PathLike[str] = ""
     source: str = ""
     command: str = ""

@@ -294,6 +294,7 @@ def run_on(
     """
     from fsframe.chains.request import Request, stored_answer
     from fsframe.cli.run_file import run_path
+    from fsframe.storage.write import check_run_name
     from fsframe.table.reader import find_table
 
     path = find_table(data)
@@ -307,6 +308,8 @@ def run_on(
     elif out is not None:
         # Refused before the table is read, which may take long.
         stored_answer(out, chain, options["seed"], apart_from=[path])
+    if out is not None:
+        check_run_name(out)
     used = [path, out]
     csv_out = options.get("csv_out")
     if csv_out is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
 from fsframe.text import Rows, facts, number_text, table_lines, wrapped
@@ -266,8 +266,9 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
     Raises
     ------
     StoreError
-        Also if the folder cannot be written to.
+        Also if the folder cannot be written to, or is named like a file.
     """
+    check_ending(folder, holds="a comparison", instead="its results.csv is the table")
     if not folder.is_dir():
         return
     results = check_destination(folder / RESULTS, overwrite=True, apart_from=list(apart_from))

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.atomic import check_tracked_files, place_tracked_files
+from fsframe.atomic import check_ending, check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
@@ -371,7 +371,8 @@ def _how_made(
 
 
 def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
-    """Raise StoreError if `folder` holds files that no study has written."""
+    """Raise StoreError if `folder` holds files that no study has written, or is named like one."""
+    check_ending(folder, holds="a study", instead="its tables are files in it")
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
     check_tracked_files(folder, names, overwrite=overwrite)
 

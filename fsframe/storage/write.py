@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
 from fsframe.storage.encoding import TRIANGLE, compact, encode_array, json_text, result_digest
@@ -59,6 +59,7 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
     -----
     docs/file-format.md, section 6. Memory: the file's size twice, besides the record.
     """
+    check_run_name(path)
     target = check_destination(path, overwrite=overwrite)
     problems = record.problems()
     if problems:
@@ -74,6 +75,14 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
             raise StoreError(f"{target} was not written: read back, it differs in {difference}")
 
     return place_file(target, content, overwrite=overwrite, check=check)
+
+
+def check_run_name(path: str | os.PathLike[str]) -> None:
+    """Raise StoreError if the name of a run file says that it is a table, a page or a picture."""
+    check_ending(
+        path, ".h5", holds="a run file, which is HDF5,",
+        instead="fsframe table RUN.h5 -o {} writes its table, to_frame() gives it",
+    )  # fmt: skip
 
 
 def run_file_content(record: RunRecord) -> bytes:

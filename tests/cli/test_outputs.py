@@ -101,9 +101,29 @@ def test_resume_keeps_the_table_that_it_is_given(call: Call, here: Path) -> None
 def test_chain_run_keeps_the_table_that_it_was_told_of(here: Path) -> None:
     import fsframe
 
-    data = fsframe.read("small.csv")
-    with pytest.raises(fsframe.errors.StoreError, match=r"is the same file as small\.csv"):
-        fsframe.Chain.parse("mim").run(data, out="small.csv", overwrite=True, source="small.csv")
+    table = here / "small.data"
+    table.write_bytes((here / "small.csv").read_bytes())
+    data = fsframe.read(table)
+    with pytest.raises(fsframe.errors.StoreError, match=r"is the same file as small\.data"):
+        fsframe.Chain.parse("mim").run(data, out="small.data", overwrite=True, source="small.data")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("chain mim on small.csv -o a.csv", "end its name in .h5; fsframe table RUN.h5 -o a.csv"),
+        ("evaluate mim on small.csv -o a.XLSX", "a run file, which is HDF5, to a.XLSX"),
+        ("report a.h5 -o a.csv", "end its name in .html; fsframe table RUN.h5 -o a.csv writes"),
+        ("compare mim jmi on small.csv -o a.csv", "name a folder; its results.csv is the table"),
+    ],
+)
+def test_a_name_that_says_another_kind_of_file_is_refused(
+    call: Call, here: Path, asked: str, told: str
+) -> None:
+    assert call("chain mim on small.csv -o a.h5").code == 0
+    done = call(f"{asked} --overwrite")
+    assert done.code == 5 and told in done.err
+    assert sorted(path.suffix for path in here.iterdir() if path.name.startswith("a.")) == [".h5"]
 
 
 def test_two_outputs_are_two_files(call: Call, here: Path) -> None:

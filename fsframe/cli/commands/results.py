@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
 from fsframe.cli.run_file import (
     find_results,
@@ -271,6 +271,8 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
         raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
     target, used = Path(out) if out else found.named("html"), found.used(source)
     check_destination(target, overwrite=overwrite, apart_from=used)
+    table = "fsframe table RUN.h5 -o {} writes a table"
+    check_ending(target, ".html", ".htm", holds="a report, which is HTML,", instead=table)
     if found.study is not None:
         text = report_page_of_study(found.study, found.where, None if found.where else paths[0])
     elif len(records) > 1:
