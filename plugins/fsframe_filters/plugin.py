@@ -142,7 +142,6 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         chain="anova-f:alpha=0.05,ranks=true",
         gaps="anova-f:alpha=0.05,ranks=true,missing=pairwise",
         promise=FALSE_SHARE,
-        designs=("heavy-tails",),
     )
     yield ProposalEntry(
         name="curved",

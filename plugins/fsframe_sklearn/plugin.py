@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fsframe.registry.entries import (
     NEEDED_QUESTION,
+    RELEVANT_QUESTION,
     TOGETHER_QUESTION,
     ClassifierEntry,
     ProposalEntry,
@@ -153,10 +154,31 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
 
 
+_STUMPS = (
+    'of=GradientBoostingClassifier,options={"n_estimators":50,"max_depth":1,"max_features":0.33}'
+)
+"""Boosted stumps, each on a third of the columns, as in the package of the authors of integrated
+path stability selection (with half of its trees)."""
+
+
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed beside a test of each column by itself: for a numeric target, and where
-    columns are correlated."""
+    """What is proposed where a test of each column by itself finds less: heavy tails, a numeric
+    target, correlated columns."""
+    yield ProposalEntry(
+        name="heavy-tails-of-classes",
+        question=RELEVANT_QUESTION,
+        place=45,
+        tables="classes, none of them rare, at most 200 columns, and heavy tails in most of these",
+        when={"heavy-tails", "classification"},
+        unless={"rare-class"},
+        most_columns=200,
+        most_hours=0.1,
+        chain=f"importance:{_STUMPS} ipss",
+        gaps=f"impute importance:{_STUMPS} ipss",
+        promise="of those kept at most 10% are false, on average",
+        designs=("heavy-tails",),
+    )
     yield ProposalEntry(
         name="together-target",
         question=TOGETHER_QUESTION,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, number_to_keep, optional, param, text
@@ -284,6 +284,11 @@ class Importance(LearnerSelector):
         if self.measure != "held-out" and self.scoring is not None:
             yield f"scoring is for measure=held-out, not {self.measure}"
 
+    def cost(self, n: int, p: int) -> Cost | None:
+        if self.measure != "own":
+            return None
+        return cost_of_trees(self._candidates()[0], n, p)
+
     def check_learner(self, made: Any) -> Iterator[str]:
         if self.measure == "out-of-bag" and not _draws_rows(made):
             yield (
@@ -365,6 +370,28 @@ class Importance(LearnerSelector):
             run.progress(fold + 1, self.folds, "importance")
         table = np.concatenate(losses, axis=1)
         return table.mean(axis=1), table.std(axis=1)
+
+
+def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
+    """What one fit of a forest or of boosted trees (of two classes, or a number) costs; None of
+    another estimator."""
+    from sklearn import ensemble
+
+    boosted = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
+    extra = (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor)
+    forests = (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor)
+    if isinstance(made, boosted):
+        share = made.max_features if isinstance(made.max_features, float) else 1.0
+        depth = made.max_depth or np.log2(n)
+        tree = 6e-4 + 8e-8 * depth * n * p * share
+        formula = f"{made.n_estimators} (0.0006 + {8e-8 * depth * share:.1g} n p)"
+    elif isinstance(made, forests + extra):
+        rate = 3e-8 if isinstance(made, extra) else 6e-8
+        tree = 1.2e-3 + rate * n * np.sqrt(p) * np.log2(n)
+        formula = f"{made.n_estimators} (0.0012 + {rate:g} n √p log₂ n)"
+    else:
+        return None
+    return Cost(seconds=float(made.n_estimators * tree), formula=formula)
 
 
 def _draws_rows(made: Any) -> bool:

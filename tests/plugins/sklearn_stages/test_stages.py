@@ -285,6 +285,18 @@ def test_counts_weigh_as_copies_do(method, task):
     assert one.scores == pytest.approx(other.scores, rel=1e-3, abs=1e-6)
 
 
+def test_the_forecast_of_importance_is_that_of_its_trees() -> None:
+    def seconds(text: str, n: int = 1000, p: int = 200) -> float | None:
+        cost = Chain.parse(text).cost(n, p)
+        return None if cost is None else cost.seconds
+
+    stumps = 'of=GradientBoostingClassifier,options={"max_depth":1,"max_features":0.25}'
+    assert seconds("importance") == pytest.approx(100 * (1.2e-3 + 8.46e-3), rel=0.01)
+    assert seconds(f"importance:{stumps}") == pytest.approx(100 * (0.6e-3 + 4e-3), rel=0.01)
+    assert seconds("importance:measure=held-out") is None
+    assert seconds("importance:of=LogisticRegression") is None
+
+
 # Boruta
 
 
