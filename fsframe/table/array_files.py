@@ -20,14 +20,13 @@ from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import number_note
 from fsframe.table.columns import (
     FeatureReview,
-    check_classes,
     check_columns,
     check_finite,
     check_names,
     column_word,
-    label_values,
 )
 from fsframe.table.dataset import Dataset
+from fsframe.table.labels import check_classes, label_values
 from fsframe.table.reader import ArrayTable, Form, table_name
 from fsframe.table.roles import Layout, spelled_out
 from fsframe.table.text_file import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numbers
 import operator
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Any, TypeVar, overload
@@ -106,6 +107,15 @@ def check_whole(given: NDArray[Any], where: str = "") -> None:
             f"numbers cannot tell {first} from {second}; leave it out if it is an identifier, give "
             "it as text if it is nominal, or subtract a constant"
         )
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
+
+
+def check_spelled(texts: Iterable[str], where: str) -> None:
+    """Refuse whole numbers, as spelled in a column, of which two become the same float64."""
+    whole = {int(text) for text in texts if _WHOLE.fullmatch(text)}
+    check_whole(np.array(sorted(whole))[:, None], where)
 
 
 def as_whole(values: NDArray[Any]) -> NDArray[Any]:

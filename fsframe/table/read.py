@@ -18,7 +18,7 @@ from fsframe.table.array_files import (
     dataset_from_arrays,
     labelled_rows,
 )
-from fsframe.table.arrays import EXACT, freeze, unlabelled_left_out
+from fsframe.table.arrays import EXACT, check_spelled, freeze, unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -34,22 +34,19 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.columns import (
-    check_classes,
     check_columns,
     check_finite,
     check_names,
-    check_spelled,
     feature_groups_of,
     feature_warnings,
     find_column,
-    label_missing,
-    label_values,
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import Doubts
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.further_files import label_of
 from fsframe.table.label_guess import looks_measured
+from fsframe.table.labels import check_classes, label_missing, label_values
 from fsframe.table.reader import (
     ArrayTable,
     Form,
