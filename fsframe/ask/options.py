@@ -296,7 +296,7 @@ def table_of(
         arrays = {"label": label}
         if not (groups is None or isinstance(groups, (str, int))):
             arrays["groups"] = groups
-        if is_frame(data) and {*said} - {"task", *arrays}:
+        if is_frame(data):
             from fsframe.table.read import read
 
             data, names = with_columns(data, arrays)

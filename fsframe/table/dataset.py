@@ -33,18 +33,21 @@ from fsframe.table.doubts import doubts_of_frame, raises_doubts
 from fsframe.table.frames import (
     check_asked_of_frame,
     check_same_order,
+    columns_of,
     features_of_frame,
     is_annotated,
+    is_category,
     is_frame,
     is_labelled,
-    labelled_rows,
     of_labelled,
+    row_word,
     take_annotated,
     take_frame,
-    with_amounts,
+    with_label,
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
+from fsframe.table.labels import LabelColumn
 from fsframe.table.roles import Keys, Layout, asked_sides, names_of, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
@@ -269,7 +272,8 @@ class Dataset(FrozenTable):
             the samples are columns if a role names them.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column. A column of
-            several levels of names has the tuple of these, or its text.
+            several levels of names has the tuple of these, or its text. Text that is all numbers
+            is read as numbers, unless the column is categorical.
         drop : str, int or several
             Columns to leave out; a ``*`` in names is read as by `fsframe.read`.
         categorical : str, int, several, or True, optional
@@ -320,6 +324,7 @@ class Dataset(FrozenTable):
         --------
         >>> import polars
         >>> frame = polars.DataFrame({"kind": ["x", "y"], "a": [1, 2], "b": [0.5, None]})
+        >>> frame = polars.concat([frame, frame])
         >>> data = Dataset.from_frame(frame, label="kind")
         >>> data.feature_names, data.classes, data.label_name
         (('a', 'b'), ('x', 'y'), 'kind')
@@ -372,9 +377,19 @@ class Dataset(FrozenTable):
                 assert last is not None
                 raise doubts.untidy(error.problem, last) from None
             parts = attrs.evolve(parts, warnings=(*notes, *parts.warnings))
-        parts = labelled_rows(parts, missing_label)
-        if task != "classification":
-            parts = with_amounts(parts)
+        row = row_word(frame.obs if is_annotated(frame) else frame)
+        holder = columns_of(frame.obs if is_annotated(frame) else frame)
+        of_label = LabelColumn(
+            name=parts.label_name,
+            table="the frame",
+            where=lambda place: f"the frame, {row(place)}, label {parts.label_name!r}",
+            row=row,
+            decimal=None,
+            typed=is_category(dict(holder)[parts.label_name]),
+            tells_text=True,
+            guessed=label is None,
+        )
+        parts, kind = with_label(parts, of_label, kind, leave_out=missing_label == "drop")
         data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name, task=kind)
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)

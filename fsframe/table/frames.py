@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse, unlabelled_left_out
+from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse
 from fsframe.table.column_kinds import (
     ColumnKind,
     WordsRead,
     check_readings,
     coded_together,
     level_text,
-    number_note,
 )
-from fsframe.table.number_spellings import label_numbers, plain_numbers
+from fsframe.table.labels import LabelColumn
+from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import ROLES, AskedColumns, Keys, Layout, check_asked
 from fsframe.text import counted, did_you_mean, some_of
 
@@ -169,7 +169,7 @@ class FrameParts:
     X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
     feature_names : tuple of str
     categorical : (n_features,) bool
-    y : (n_samples,) numbers or text, or None
+    y : (n_samples,) numbers or list of text, or None
     label_name : str
     warnings : tuple of str
     groups : (n_samples,) object, or None
@@ -185,7 +185,7 @@ class FrameParts:
     X: Any
     feature_names: tuple[str, ...]
     categorical: NDArray[np.bool_]
-    y: NDArray[Any] | None
+    y: NDArray[Any] | list[str] | None
     label_name: str
     warnings: tuple[str, ...]
     groups: NDArray[Any] | None = None
@@ -196,47 +196,34 @@ class FrameParts:
     weight_name: str = "weight"
 
 
-def with_amounts(parts: FrameParts) -> FrameParts:
-    """A label of text that spells numbers, such as amounts of money, as numbers, with a note."""
+def row_word(frame: Any) -> Callable[[int], str]:
+    """What messages call the rows of a frame: by number from 1, and by an index of their own."""
+    index: Any = getattr(frame, "index", None)
+    if not hasattr(frame, "iloc") or type(index).__name__ == "RangeIndex":
+        return lambda row: f"row {row + 1}"
+    return lambda row: f"row {row + 1} ({index[row]!s:.40})"
+
+
+def with_label(
+    parts: FrameParts, label: LabelColumn, task: str | None, *, leave_out: bool
+) -> tuple[FrameParts, str]:
+    """The parts with the label read, of the rows that have one if others are to be left out, and
+    the task."""
     assert parts.y is not None
-    amounts = label_numbers(parts.y.tolist()) if parts.y.dtype == object else None
-    if amounts is None:
-        return parts
-    note = number_note(parts.label_name, amounts[1])
-    return attrs.evolve(parts, y=as_whole(amounts[0]), warnings=(*parts.warnings, note))
-
-
-def labelled_rows(parts: FrameParts, missing_label: str | None) -> FrameParts:
-    """Only the rows that have a label, if those without one are to be left out.
-
-    Raises
-    ------
-    DataError
-        If a label is missing and `missing_label` is None.
-    """
-    assert parts.y is not None
-    # NaN is the one value that differs from itself.
-    known = np.array([label is not None and label == label for label in parts.y.tolist()])
-    if known.all():
-        return parts
-    if missing_label is None:
-        row = int(np.flatnonzero(~known)[0]) + 1
-        raise DataError(
-            f"label {parts.label_name!r} is missing in row {row}; fill it in, or leave such rows "
-            "out (--missing-label drop, missing_label='drop')"
-        )
+    found = label.read(parts.y, task, leave_out=leave_out)
 
     def rows(values: Any) -> Any:
-        return None if values is None else values[known]
+        return values if values is None or found.known is None else values[found.known]
 
-    return attrs.evolve(
+    read = attrs.evolve(
         parts,
         X=rows(parts.X),
-        y=as_whole(parts.y[known]),
+        y=found.values,
         groups=rows(parts.groups),
         weights=rows(parts.weights),
-        warnings=(unlabelled_left_out(int((~known).sum())), *parts.warnings),
+        warnings=(*found.notes, *parts.warnings),
     )
+    return read, found.task
 
 
 def is_frame(given: Any) -> bool:
@@ -346,10 +333,11 @@ def take_frame(
     X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
     for position, values in enumerate(kept):
         X[:, position] = values
-    y, label_name = None, "class"
+    y: NDArray[Any] | list[str] | None = None
+    label_name = "class"
     if place is not None:
         label_name = names[place]
-        y = label_values_of(columns[place][1], label_name)
+        y = label_cells(columns[place][1], label_name)
     return FrameParts(
         X=X,
         feature_names=tuple(names[column] for column in features),
@@ -469,6 +457,17 @@ def group_values(series: Any) -> NDArray[Any]:
     names = np.empty(len(series), dtype=object)
     names[:] = as_list(series)
     return names
+
+
+def label_cells(series: Any, name: str) -> NDArray[Any] | list[str]:
+    """The label in a column as numbers, NaN where missing, or texts without outer blanks, empty
+    where missing."""
+    values, _ = values_of(series)
+    if values is None:
+        raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
+    if isinstance(values, list):
+        return ["" if value is None else value.strip() for value in values]
+    return values
 
 
 def label_values_of(series: Any, name: str) -> NDArray[Any]:
@@ -610,7 +609,7 @@ def take_annotated(
         feature_names=tuple(names[k] for k in kept),
         categorical=np.array(layout.categorical, dtype=bool),
         keep=layout.keep,
-        y=label_values_of(label, label_name),
+        y=label_cells(label, label_name),
         label_name=label_name,
         warnings=(),
         **layout.of_rows(lambda k: (annotations[k][0], group_values(annotations[k][1]))),

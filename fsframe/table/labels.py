@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,9 +15,12 @@ from fsframe.table.arrays import (
     MANY_CLASSES,
     as_whole,
     check_spelled,
+    check_whole,
     infer_task,
+    unlabelled_left_out,
 )
-from fsframe.table.number_spellings import label_numbers
+from fsframe.table.column_kinds import merged_spellings, number_note
+from fsframe.table.number_spellings import label_numbers, plain_numbers
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
 _LONG = 200
@@ -31,13 +35,19 @@ def label_missing(where: str, text: str, *, can_be_left_out: bool = True) -> Dat
     )
 
 
+def check_task(task: str | None) -> None:
+    """Raise RequestError if there is no such task."""
+    if task not in (None, "classification", "regression"):
+        raise RequestError(f"task must be classification or regression, not {task!r}")
+
+
 def label_values(
     texts: Sequence[str],
     where: Callable[[int], str],
     task: str | None,
     missing: Callable[[str], bool] = is_missing,
     *,
-    decimal: str = ".",
+    decimal: str | None = ".",
     can_be_left_out: bool = True,
 ) -> tuple[NDArray[Any], str, str]:
     """The label as whole numbers, floats or text (numbers if all cells are), the task, and how
@@ -54,8 +64,8 @@ def label_values(
         numbers of which at least one is not whole.
     missing : callable
         Whether a cell spells a missing value.
-    decimal : {".", ","}
-        Of numbers with units; others have points.
+    decimal : {".", ","}, optional
+        Of numbers with units, as for `spelled_numbers`; others have points.
     can_be_left_out : bool
         Whether rows without a label can be left out, for messages.
 
@@ -66,8 +76,7 @@ def label_values(
     RequestError
         If there is no such task.
     """
-    if task not in (None, "classification", "regression"):
-        raise RequestError(f"task must be classification or regression, not {task!r}")
+    check_task(task)
     different = sorted(set(texts))
     absent = {text for text in different if missing(text)}
     if absent:
@@ -106,12 +115,14 @@ def check_classes(
     task: str,
     path: object,
     guessed: bool = False,
+    *,
+    said: bool = False,
 ) -> list[str]:
     """Warnings about a label, (n,) numbers or text, that can be used.
 
     `where` goes from a row to its place, for messages; `guessed` says that the user did not name
-    the label. DataError if there is one class only, a class has a single member, there are more
-    than `MAX_CLASSES`, or a numeric target is constant.
+    the label, `said` that its task is given. DataError if there is one class only, a class has a
+    single member, there are more than `MAX_CLASSES`, or a numeric target is constant.
     """
     values, first, counts = np.unique(labels, return_index=True, return_counts=True)
     if len(values) == 1:
@@ -122,7 +133,7 @@ def check_classes(
         )
     if task == "regression":
         return []
-    many = labels.dtype.kind in "if" and len(values) > MANY_CLASSES
+    many = labels.dtype.kind in "if" and len(values) > MANY_CLASSES and not said
     hint = (
         "; if it is a number to predict, say so (--task regression, task='regression')"
         if many
@@ -146,3 +157,152 @@ def check_classes(
     if many:
         return [f"label {name!r} has {len(values)} different numbers, taken as classes{hint}"]
     return []
+
+
+Cells = NDArray[Any] | Sequence[str]
+"""A column as numbers, NaN where missing, or as texts."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Label:
+    """A label that can be used.
+
+    Parameters
+    ----------
+    values : (n_known,) whole numbers, floats or text
+    task : {"classification", "regression"}
+    known : list of int, optional
+        The rows that have a label, if the others are to be left out; None: all.
+    notes : tuple of str
+        Rows that were left out, spellings that were merged, and how numbers were spelled.
+    """
+
+    values: NDArray[Any]
+    task: str
+    known: list[int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class LabelColumn:
+    """What is known of the column of the label, beside its cells.
+
+    Parameters
+    ----------
+    name : str
+    table : object
+        What messages call the table.
+    where, row : callable
+        What messages call the cell of a row, and the row.
+    missing : callable
+        Whether a text is a missing value.
+    decimal : {".", ","}, optional
+        As for `spelled_numbers`.
+    typed : bool
+        Whether the type of the column says that it holds classes.
+    tells_text : bool
+        Whether there is a note that text was read as numbers.
+    can_be_left_out : bool
+        Whether rows without a label can be left out, for messages.
+    guessed : bool
+        Whether nobody named the label.
+    """
+
+    name: str
+    table: object
+    where: Callable[[int], str]
+    row: Callable[[int], str]
+    missing: Callable[[str], bool] = is_missing
+    decimal: str | None = "."
+    typed: bool = False
+    tells_text: bool = False
+    can_be_left_out: bool = True
+    guessed: bool = False
+
+    def read(self, cells: Cells, task: str | None, *, leave_out: bool = False) -> Label:
+        """The label in the cells of this column.
+
+        Texts that are all numbers are numbers, unless the type of the column says that it holds
+        classes; texts that differ in case or blanks only are one class.
+
+        Parameters
+        ----------
+        cells : (n,) numbers, NaN where missing, or texts
+        task : {"classification", "regression"}, optional
+            By default regression exactly if the label holds numbers that are not all whole, and
+            the type of the column does not say otherwise.
+        leave_out : bool
+            Whether rows without a label are left out.
+
+        Raises
+        ------
+        DataError
+            If a label is missing or infinite, or as `check_classes`.
+        RequestError
+            If there is no such task.
+        """
+        check_task(task)
+        notes: list[str] = []
+        absent = self._absent(cells)
+        rows = None
+        if absent.any() and leave_out:
+            rows = np.flatnonzero(~absent).tolist()
+            notes.append(unlabelled_left_out(int(absent.sum())))
+            cells = cells[~absent] if isinstance(cells, np.ndarray) else [cells[k] for k in rows]
+        elif absent.any():
+            row = int(np.flatnonzero(absent)[0])
+            text = "" if isinstance(cells, np.ndarray) else cells[row]
+            raise label_missing(self.where(row), text, can_be_left_out=self.can_be_left_out)
+        place = rows.__getitem__ if rows is not None else int
+        kind = task or ("classification" if self.typed else None)
+        if isinstance(cells, np.ndarray):
+            values, kind = self._of_numbers(cells, kind, lambda row: self.where(place(row)))
+        else:
+            values, kind = self._of_texts(cells, kind, lambda row: self.where(place(row)), notes)
+        said = task is not None or self.typed
+        notes += check_classes(
+            values, self.name, lambda row: self.row(place(row)), kind, self.table, self.guessed,
+            said=said,
+        )  # fmt: skip
+        return Label(values=values, task=kind, known=rows, notes=tuple(notes))
+
+    def _absent(self, cells: Cells) -> NDArray[np.bool_]:
+        if isinstance(cells, np.ndarray):
+            return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
+        missing = {text for text in set(cells) if self.missing(text)}
+        return np.array([text in missing for text in cells], dtype=bool)
+
+    def _of_numbers(
+        self, numbers: NDArray[Any], task: str | None, where: Callable[[int], str]
+    ) -> tuple[NDArray[Any], str]:
+        infinite = np.flatnonzero(~np.isfinite(numbers))
+        if infinite.size:
+            raise DataError(
+                f"{where(int(infinite[0]))}: the label is infinite; correct it, or take the row out"
+            )
+        check_whole(numbers[:, None], f"{self.table}: the label")
+        kind = task or infer_task(numbers)
+        return as_whole(numbers), kind
+
+    def _of_texts(
+        self,
+        texts: Sequence[str],
+        task: str | None,
+        where: Callable[[int], str],
+        notes: list[str],
+    ) -> tuple[NDArray[Any], str]:
+        same = merged_spellings(texts)
+        if same:
+            spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
+            notes.append(f"spellings of one class were merged: {spelled}")
+            texts = [same.get(text, text) for text in texts]
+        if self.typed and task == "classification":
+            return np.array(texts, dtype=object), task
+        values, kind, spelling = label_values(
+            texts, where, task, missing=self.missing, decimal=self.decimal
+        )
+        if spelling:
+            notes.append(number_note(self.name, spelling))
+        elif self.tells_text and plain_numbers(texts) is not None:
+            notes.append(f"column {self.name!r} holds text, and was read as numbers")
+        return values, kind

@@ -75,11 +75,17 @@ def test_a_chain_runs_on_a_frame():
 
 def test_all_columns_that_cannot_be_used_are_reported_at_once():
     frame = polars.DataFrame(
-        {"id": ["p", "q"], "day": ["2020-01-01", "2020-01-02"], "a": [1, 2], "k": [0, 1]}
+        {
+            "id": ["p", "q"] * 2,
+            "day": ["2020-01-01", "2020-01-02"] * 2,
+            "a": [1, 2] * 2,
+            "k": [0, 1] * 2,
+        }
     ).with_columns(polars.col("day").str.to_date())
     with pytest.raises(DataError, match=r"column 'id' .*drop=.*; column 'day' holds dates"):
         Dataset.from_frame(frame)
-    assert Dataset.from_frame(frame, drop="day", categorical="id").X.tolist() == [[0, 1], [1, 2]]
+    data = Dataset.from_frame(frame, drop="day", categorical="id")
+    assert data.X.tolist() == [[0, 1], [1, 2]] * 2
     with pytest.raises(DataError, match=r"no column 'idd'.*'zz'"):
         Dataset.from_frame(frame, drop=["idd", "zz"])
     with pytest.raises(DataError, match="not a pandas or polars data frame"):
@@ -90,13 +96,13 @@ def test_all_columns_that_cannot_be_used_are_reported_at_once():
 
 def test_a_missing_label_is_refused():
     frame = polars.DataFrame({"a": [1, 2, 3], "k": ["u", None, "v"]})
-    with pytest.raises(DataError, match="'k' is missing in row 2"):
+    with pytest.raises(DataError, match=r"row 2, .*the label is missing .empty.; fill"):
         Dataset.from_frame(frame)
 
 
 def test_bytes_of_a_frame_stay_bytes():
     frame = polars.DataFrame(
-        {"a": [0, 1, 2], "b": [2, 1, 0], "k": ["u", "v", "u"]},
+        {"a": [0, 1, 2, 2], "b": [2, 1, 0, 1], "k": ["u", "v", "u", "v"]},
         schema_overrides={"a": polars.UInt8, "b": polars.UInt8},
     )
     assert Dataset.from_frame(frame).matrix.dtype == np.uint8
@@ -118,14 +124,16 @@ def test_sparse_columns_columns_without_values_and_arrow_categories_of_pandas_ar
     np.testing.assert_array_equal(data.X, [[0, 0, 0], [0, 0, 1], [1.5, 2, 0], [np.nan, 0, np.nan]])
     assert data.categorical.tolist() == [False, False, True]
     assert data.kinds["kind"].levels == ("x", "y")
-    empty = polars.DataFrame({"a": [1, 2], "b": [None, None], "k": [0, 1]})
+    empty = polars.DataFrame({"a": [1, 2] * 2, "b": [None] * 4, "k": [0, 1] * 2})
     assert np.isnan(Dataset.from_frame(empty).X[:, 1]).all()
 
 
 def test_columns_with_levels_of_names_are_named_by_their_tuple():
     pandas = pytest.importorskip("pandas")
     columns = pandas.MultiIndex.from_tuples([("g", "a"), ("h", "k"), ("h", "who")])
-    frame = pandas.DataFrame([[0.5, "u", 1], [1, "v", 2], [2, "u", 2]], columns=columns)
+    frame = pandas.DataFrame(
+        [[0.5, "u", 1], [1, "v", 2], [2, "u", 2], [3, "v", 1]], columns=columns
+    )
     data = Dataset.from_frame(frame, label=("h", "k"), groups=("h", "who"))
     assert data.feature_names == ("('g', 'a')",) and data.classes == ("u", "v")
     assert data.n_groups == 2 and data.label_name == "('h', 'k')"
@@ -176,7 +184,7 @@ def test_whole_numbers_that_are_hardly_classes_are_no_classes_unless_said():
     y = np.round(100 + 40 * X[:, 1] + draw.normal(size=90)).astype(float)
     frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "score": y})
     said = r"has \d+ different numbers, \d+ of them once: say whether .*task='regression'"
-    with pytest.raises(DataError, match=f"label 'score' {said}"):
+    with pytest.raises(DataError, match=r"a single member in label 'score': .*task='regression'"):
         Dataset.from_frame(frame, label="score")
     with pytest.raises(DataError, match=said):
         fsframe.select("mim:top=1", X, label=y)
@@ -197,6 +205,63 @@ def test_text_that_is_numbers_is_read_so_as_in_a_file():
         "column 'a' holds text, and was read as numbers",
         "column 'u' was read as numbers without the unit 'mg'",
     )
+
+
+def _both(put, frame, name="t.csv"):
+    """A data frame, and the text that it would be written as."""
+    return frame, put(frame.write_csv(), name)
+
+
+@pytest.mark.parametrize("cells", [["1", "2"], ["1", "2", "3.5"], [" 1", "2 ", "+1"]])
+def test_a_label_of_text_that_is_numbers_is_read_so_as_in_a_file(put, cells):
+    n = 6 * len(cells)
+    frame = polars.DataFrame({"a": [0.5 * k for k in range(n)], "y": cells * 6})
+    of_frame, of_file = (read(table, "y") for table in _both(put, frame))
+    assert (of_frame.task, of_frame.classes) == (of_file.task, of_file.classes)
+    assert of_frame.y.tolist() == of_file.y.tolist() and of_frame.sha256 == of_file.sha256
+    assert "column 'y' holds text, and was read as numbers" in of_frame.warnings
+    typed = read(frame.with_columns(polars.col.y.cast(polars.Categorical)), "y")
+    assert typed.task == "classification" and typed.classes == tuple(sorted(map(str.strip, cells)))
+
+
+def test_numbers_of_a_categorical_type_are_classes():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": range(8), "y": pandas.Categorical([0.5, 1.5] * 4)})
+    assert read(frame, "y").classes == (0.5, 1.5)
+    assert read(frame, "y", task="regression").y.tolist() == [0.5, 1.5] * 4
+
+
+def test_spellings_of_a_class_are_merged_as_in_a_file(put):
+    frame = polars.DataFrame({"a": range(8), "y": ["Yes", "no", "yes ", "no"] * 2})
+    for table in _both(put, frame):
+        data = read(table, "y")
+        assert data.classes == ("Yes", "no")
+        assert "spellings of one class were merged: 'yes' as 'Yes'" in data.warnings
+
+
+@pytest.mark.parametrize("task", [None, "classification"])
+def test_a_class_of_one_member_is_refused_as_in_a_file(put, task):
+    pandas = pytest.importorskip("pandas")
+    frame = polars.DataFrame({"a": range(7), "y": [*"uvuvuv", "w"]})
+    named = frame.to_pandas().set_index(pandas.Index([f"p{k}" for k in range(7)]))
+    tables = [*_both(put, frame), named]
+    for table, row in zip(tables, ["row 7", "line 8", r"row 7 \(p6\)"], strict=True):
+        said = rf"classes with a single member in label 'y': w \({row}\); every class needs"
+        with pytest.raises(DataError, match=said):
+            read(table, "y", task=task)
+    frame = frame.with_columns(a=0.5 * polars.col.a)
+    with pytest.raises(DataError, match=r"\(row 7\)"):
+        fsframe.select("mim", frame.select("a"), label=frame["y"].to_list())
+
+
+def test_words_for_a_missing_label_are_those_of_files(put):
+    frame = polars.DataFrame({"a": range(8), "y": ["u", "v", "u", "v", "NA", "?", "u", "v"]})
+    for table in _both(put, frame):
+        with pytest.raises(DataError, match=r"the label is missing \(NA\)"):
+            read(table, "y")
+        data = read(table, "y", missing_label="drop")
+        assert data.n_samples == 6 and data.classes == ("u", "v")
+        assert "2 rows without a label left out (--missing-label drop)" in data.warnings
 
 
 def test_durations_are_seconds_in_frames_and_files(put):
