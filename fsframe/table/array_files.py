@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import column_block, unlabelled_left_out, without_codes
 from fsframe.table.cells import Missing
-from fsframe.table.column_kinds import number_note
 from fsframe.table.columns import (
     FeatureReview,
     check_columns,
@@ -26,14 +25,13 @@ from fsframe.table.columns import (
     column_word,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.labels import check_classes, label_values
+from fsframe.table.labels import LabelColumn, cells_of_array, missing_cells
 from fsframe.table.reader import ArrayTable, Form, table_name
 from fsframe.table.roles import Layout, spelled_out
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
     decompressed_bound,
-    is_missing,
     shown,
 )
 
@@ -264,14 +262,15 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     if table.names:
         check_names(names, columns, path)
     check_names([label_name], [0], path)
-    labels, kind, spelling = label_values(
-        _texts(raw),
-        lambda row: f"{path}, label {label_name!r}, row {row + 1}",
-        task,
+    of_label = LabelColumn(
+        name=label_name,
+        table=path,
+        where=lambda row: f"{path}, label {label_name!r}, row {row + 1}",
+        row=lambda row: f"row {row + 1}",
         can_be_left_out=not own_label and isinstance(table.X, np.ndarray),
     )
-    warnings = [number_note(label_name, spelling)] if spelling else []
-    warnings += check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
+    found = of_label.read(cells_of_array(raw), task)
+    warnings = [*found.notes]
     kept = tuple(names[column] for column in columns)
     X: Any = table.X
     if isinstance(X, np.ndarray):
@@ -283,13 +282,13 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     warnings += _checked(X, kept, columns, path)
     return Dataset.from_arrays(
         X,
-        labels,
+        found.values,
         kept,
         categorical=layout.categorical,
         keep=layout.keep,
         name=table_name(path),
         label_name=label_name,
-        task=kind,
+        task=found.task,
         warnings=(*table.notes, *warnings),
         **layout.of_rows(column),
     )
@@ -308,7 +307,7 @@ def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
         values = table.others[name]
     else:
         values = table.X[:, table.feature_names.index(name)]
-    known = np.array([not is_missing(text) for text in _texts(values)])
+    known = ~missing_cells(cells_of_array(values))
     if known.all():
         return table
     y = None if table.y is None else table.y[known]
@@ -353,12 +352,3 @@ def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> 
             check_finite(block, place_in(start))
         about.add(block, names[start:stop])
     return about.warnings()
-
-
-def _texts(labels: NDArray[Any]) -> list[str]:
-    """Labels as the text a table would hold: whole numbers without a point."""
-    if labels.dtype.kind in "UO":
-        return [text.strip() for text in labels.tolist()]
-    if labels.dtype.kind == "b":
-        return [str(int(value)) for value in labels.tolist()]
-    return [repr(value) if value == value else "NaN" for value in labels.tolist()]

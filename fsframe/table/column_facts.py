@@ -339,7 +339,7 @@ DATA_FRAME = "data frame"
 def contents_of_frame(frame: Any, name: str) -> Contents:
     """The columns of a data frame, which messages call by `name`."""
     columns = columns_of(frame)
-    typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series))
+    typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series.dtype))
 
     def column(k: int) -> Column:
         values = series_values(columns[k][1])

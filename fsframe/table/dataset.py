@@ -385,7 +385,7 @@ class Dataset(FrozenTable):
             where=lambda place: f"the frame, {row(place)}, label {parts.label_name!r}",
             row=row,
             decimal=None,
-            typed=is_category(dict(holder)[parts.label_name]),
+            typed=is_category(dict(holder)[parts.label_name].dtype),
             tells_text=True,
             guessed=label is None,
         )

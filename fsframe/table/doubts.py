@@ -9,15 +9,16 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
+from fsframe.table.arrays import as_whole
 from fsframe.table.column_facts import Contents, contents_of_frame
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
+from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, AskedColumns, as_keys, said, shortened
 
 _MANY = 20
@@ -133,7 +134,7 @@ def raises_doubts(frame: Any, last: int) -> bool:
     )
 
 
-def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], what: str) -> None:
+def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:
     """Raise UntidyTableError if the last column of a table in parts is no sure label.
 
     Only names and the label are known, so that a measurement is doubted with many features only.
@@ -141,8 +142,9 @@ def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], 
     if is_usual_label(last):
         return
     usual = [name for name in names if is_usual_label(name)]
-    different = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
-    kind = "number" if labels.dtype.kind == "f" else "whole number"
+    numbers = as_whole(labels) if isinstance(labels, np.ndarray) else None
+    different = 0 if numbers is None else len(np.unique(numbers))
+    kind = "number" if numbers is not None and numbers.dtype.kind == "f" else "whole number"
     measured = len(names) > _MANY and looks_measured(kind, different, len(labels))
     if usual or measured:
         better = [*usual, *(name for name in likely_names(names) if name != last)][:1]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse
+from fsframe.table.arrays import EXACT, check_whole, is_sparse
 from fsframe.table.column_kinds import (
     ColumnKind,
     WordsRead,
@@ -77,9 +77,9 @@ def appended(frame: Any, columns: Mapping[str, Any]) -> Any:
     )
 
 
-def is_category(series: Any) -> bool:
-    """Whether a column has a categorical type."""
-    kind = str(series.dtype)
+def is_category(dtype: Any) -> bool:
+    """Whether a column of that type is categorical."""
+    kind = str(dtype)
     return kind == "category" or kind.startswith(("Categorical", "Enum", "dictionary"))
 
 
@@ -90,7 +90,7 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
     if kind.startswith("Sparse["):
         series = series.sparse.to_dense()
         kind = str(series.dtype)
-    if is_category(series):
+    if is_category(series.dtype):
         return _plain(as_list(series)), True
     if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
         return series.to_numpy().astype(kind.lower(), copy=False), False
@@ -468,14 +468,6 @@ def label_cells(series: Any, name: str) -> NDArray[Any] | list[str]:
     if isinstance(values, list):
         return ["" if value is None else value.strip() for value in values]
     return values
-
-
-def label_values_of(series: Any, name: str) -> NDArray[Any]:
-    """The label in a column as numbers or texts, None where missing."""
-    values, _ = values_of(series)
-    if values is None:
-        raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
-    return np.array(values, dtype=object) if isinstance(values, list) else as_whole(values)
 
 
 def is_annotated(given: Any) -> bool:

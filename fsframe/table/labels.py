@@ -163,6 +163,25 @@ Cells = NDArray[Any] | Sequence[str]
 """A column as numbers, NaN where missing, or as texts."""
 
 
+def cells_of_array(values: NDArray[Any]) -> Cells:
+    """The cells of an array of numbers, truth values or text."""
+    if values.dtype.kind in "UO":
+        return [text.strip() for text in values.tolist()]
+    return values.astype(np.int64) if values.dtype.kind == "b" else values
+
+
+def missing_cells(cells: Cells, missing: Callable[[str], bool] = is_missing) -> NDArray[np.bool_]:
+    """Which cells hold no value.
+
+    >>> missing_cells(["a", "NA"]), missing_cells(np.array([np.nan, 1]))
+    (array([False,  True]), array([ True, False]))
+    """
+    if isinstance(cells, np.ndarray):
+        return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
+    absent = {text for text in set(cells) if missing(text)}
+    return np.array([text in absent for text in cells], dtype=bool)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Label:
     """A label that can be used.
@@ -243,7 +262,7 @@ class LabelColumn:
         """
         check_task(task)
         notes: list[str] = []
-        absent = self._absent(cells)
+        absent = missing_cells(cells, self.missing)
         rows = None
         if absent.any() and leave_out:
             rows = np.flatnonzero(~absent).tolist()
@@ -251,7 +270,7 @@ class LabelColumn:
             cells = cells[~absent] if isinstance(cells, np.ndarray) else [cells[k] for k in rows]
         elif absent.any():
             row = int(np.flatnonzero(absent)[0])
-            text = "" if isinstance(cells, np.ndarray) else cells[row]
+            text = "NaN" if isinstance(cells, np.ndarray) else cells[row]
             raise label_missing(self.where(row), text, can_be_left_out=self.can_be_left_out)
         place = rows.__getitem__ if rows is not None else int
         kind = task or ("classification" if self.typed else None)
@@ -265,12 +284,6 @@ class LabelColumn:
             said=said,
         )  # fmt: skip
         return Label(values=values, task=kind, known=rows, notes=tuple(notes))
-
-    def _absent(self, cells: Cells) -> NDArray[np.bool_]:
-        if isinstance(cells, np.ndarray):
-            return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
-        missing = {text for text in set(cells) if self.missing(text)}
-        return np.array([text in missing for text in cells], dtype=bool)
 
     def _of_numbers(
         self, numbers: NDArray[Any], task: str | None, where: Callable[[int], str]

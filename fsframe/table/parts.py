@@ -24,7 +24,7 @@ from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
-from fsframe.table.frames import group_values, label_values_of
+from fsframe.table.frames import group_values, is_category, label_cells
 from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (
     Unsound,
@@ -36,6 +36,7 @@ from fsframe.table.kept_folders import (
     temporary_folder,
     write_sealed,
 )
+from fsframe.table.labels import LabelColumn, cells_of_array
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
 from fsframe.table.roles import Layout, side_roles, spelled_out
 from fsframe.table.row_readers import (
@@ -331,12 +332,27 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
     if place is None:
         assert isinstance(reader, Hdf5Rows)
-        labels = reader.label()
+        cells = cells_of_array(reader.label())
     else:
-        labels = _column(reader, label_name, partial(label_values_of, name=label_name))
+        cells = _column(reader, label_name, partial(label_cells, name=label_name))
         if label is None and task != "regression":
             free_names = [name for k, name in enumerate(everything) if k not in asked["drop"]]
-            check_label_in_parts(free_names, label_name, labels, what)
+            check_label_in_parts(free_names, label_name, cells, what)
+    of_label = LabelColumn(
+        name=label_name,
+        table=what,
+        where=lambda row: f"{what}, label {label_name!r}, row {row + 1}",
+        row=lambda row: f"row {row + 1}",
+        decimal=None,
+        typed=isinstance(reader, FrameRows)
+        and place is not None
+        and is_category(reader.schema[label_name]),
+        tells_text=True,
+        can_be_left_out=False,
+        guessed=place is not None and label is None,
+    )
+    found = of_label.read(cells, task)
+    labels = found.values
     kinds, notes, small = _kinds(reader, features, mask)
     of_rows = layout.of_rows(
         lambda place: (everything[place], _column(reader, everything[place], group_values))
@@ -357,10 +373,10 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
         categorical=mask,
         name=table_name(Path(what)) if paths else "data",
         label_name=label_name,
-        task=task,
+        task=found.task,
         kinds=kinds,
         keep=layout.keep,
-        warnings=(*notes, *_warnings(source)),
+        warnings=(*found.notes, *notes, *_warnings(source)),
         **of_rows,
     )
     return attrs.evolve(data, weight_name=weight_name)
@@ -436,10 +452,9 @@ def _kinds(
     return kinds, coded_together(notes), small
 
 
-def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
+def _column(reader: RowReader, name: str, take: Any) -> Any:
     if isinstance(reader, FrameRows):
-        values: NDArray[Any] = take(reader.series(name))
-        return values
+        return take(reader.series(name))
     blocks = reader.blocks([name], 1 << 20, np.float64)
     values = np.concatenate([block[:, 0] for block in blocks])
     whole = bool(np.all(values == np.round(values)))

@@ -18,7 +18,7 @@ from fsframe.table.array_files import (
     dataset_from_arrays,
     labelled_rows,
 )
-from fsframe.table.arrays import EXACT, check_spelled, freeze, unlabelled_left_out
+from fsframe.table.arrays import EXACT, check_spelled, freeze
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -27,8 +27,6 @@ from fsframe.table.column_kinds import (
     check_readings,
     coded_together,
     level_text,
-    merged_spellings,
-    number_note,
     numbers_of,
     ranks,
 )
@@ -46,7 +44,7 @@ from fsframe.table.doubts import Doubts
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.further_files import label_of
 from fsframe.table.label_guess import looks_measured
-from fsframe.table.labels import check_classes, label_missing, label_values
+from fsframe.table.labels import LabelColumn
 from fsframe.table.reader import (
     ArrayTable,
     Form,
@@ -399,7 +397,7 @@ def from_sheet(
     mask = np.array(layout.categorical)
     beside = sorted(c for c in {place, layout.groups, weighing} if c is not None)
     taken = sheet.take(columns, beside)
-    missing = _missing_beside(sheet, taken.texts, place, weighing, unlabelled)
+    missing = _missing_beside(sheet, taken.texts, place, weighing)
     problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
     undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
@@ -409,25 +407,18 @@ def from_sheet(
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
-    known = [row for row, text in enumerate(texts) if not (unlabelled and sheet.missing(text))]
-    if len(known) < len(texts):
-        warnings.append(unlabelled_left_out(len(texts) - len(known)))
-        texts = [texts[row] for row in known]
-    same = merged_spellings([text for text in texts if not sheet.missing(text)])
-    if same:
-        spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
-        warnings.append(f"spellings of one class were merged: {spelled}")
-        texts = [same.get(text, text) for text in texts]
-    if place not in missing:
-        with _noted(problems):
-            labels, kind, spelling = label_values(
-                texts,
-                lambda row: sheet.where(known[row], place),
-                task,
-                missing=sheet.missing,
-                decimal=sheet.cells.decimal,
-            )
-            warnings += [number_note(label_name, spelling)] if spelling else []
+    of_label = LabelColumn(
+        name=label_name,
+        table=path,
+        where=lambda row: sheet.where(row, place),
+        row=lambda row: f"line {sheet.line(row)}",
+        missing=sheet.missing,
+        decimal=sheet.cells.decimal,
+        guessed=guessed,
+    )
+    with _noted(problems):
+        label = of_label.read(texts, task, leave_out=unlabelled)
+        warnings += label.notes
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
     unsettled = False
@@ -447,10 +438,8 @@ def from_sheet(
         raise doubts.untidy("\n".join(problems), place)
     if problems:
         raise DataError("\n".join(problems))
-    warnings += check_classes(
-        labels, label_name, lambda row: f"line {sheet.line(known[row])}", kind, path, guessed
-    )
-    if len(known) < len(X):
+    known: Any = slice(None) if label.known is None else label.known
+    if label.known is not None:
         X = X[known]
     notes = coded_together(words.notes)
     if taken.coded:
@@ -458,12 +447,12 @@ def from_sheet(
         notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
     return Dataset.from_arrays(
         X,
-        labels,
+        label.values,
         names,
         categorical=mask,
         name=table_name(path),
         label_name=label_name,
-        task=kind,
+        task=label.task,
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=words.kinds,
         keep=layout.keep,
@@ -492,20 +481,17 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
 
 
 def _missing_beside(
-    sheet: Sheet, texts: Mapping[int, list[str]], label: int, weighing: int | None, unlabelled: bool
+    sheet: Sheet, texts: Mapping[int, list[str]], label: int, weighing: int | None
 ) -> dict[int, str]:
-    """The first missing label, group and weight in words, by column; no label if rows without one
-    are left out."""
+    """The first missing group and weight in words, by column."""
     missing: dict[int, str] = {}
     for column, cells in texts.items():
         absent = {text for text in set(cells) if sheet.missing(text)}
-        if not absent or (unlabelled and column == label):
+        if not absent or column == label:
             continue
         row = next(row for row, text in enumerate(cells) if text in absent)
         where = sheet.where(row, column)
-        if column == label:
-            missing[column] = str(label_missing(where, cells[row]))
-        elif column == weighing:
+        if column == weighing:
             missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
         else:
             missing[column] = (

@@ -264,6 +264,25 @@ def test_words_for_a_missing_label_are_those_of_files(put):
         assert "2 rows without a label left out (--missing-label drop)" in data.warnings
 
 
+@pytest.mark.parametrize(
+    ("cells", "classes"), [(["Yes", "no", "yes ", "no"], ("Yes", "no")), (["1", "2"] * 2, (1, 2))]
+)
+def test_arrays_and_parts_read_the_label_as_texts_do(tmp_path, cells, classes):
+    X, y = np.arange(24.0).reshape(12, 2), np.array(cells * 3)
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    names = ("t.npz", "t.csv", "t.parquet")
+    tables = [*(tmp_path / name for name in names), [tmp_path / "t.parquet"], frame.lazy()]
+    read_all = [read(table) for table in tables]
+    assert [data.classes for data in read_all] == [classes] * 5
+    assert len({tuple(data.y.tolist()) for data in read_all}) == 1
+    frame[1:].with_columns(y=polars.Series(["w", *y[2:]])).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t.parquet: classes with a single member .*w \(row 1\)"):
+        read([tmp_path / "t.parquet"], "y")
+
+
 def test_durations_are_seconds_in_frames_and_files(put):
     pandas = pytest.importorskip("pandas")
     spans = pandas.to_timedelta([90.5, None, 86400, 7], unit="s")
