@@ -138,12 +138,15 @@ class Taken:
     bad : dict of column to BadColumn
     coded : int
         Cells that held a code for a missing value.
+    codes : str
+        These codes, in words.
     """
 
     X: NDArray[Any]
     texts: dict[int, list[str]]
     bad: dict[int, BadColumn] = attrs.field(factory=dict)
     coded: int = 0
+    codes: str = ""
 
 
 @attrs.frozen(kw_only=True, eq=False)

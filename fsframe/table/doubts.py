@@ -20,8 +20,9 @@ from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, AskedColumns, as_keys, said, shortened
+from fsframe.table.text_file import is_number
 
-_MANY = 20
+_FEW, _MANY = 10, 20
 _OF_FRAMES = ("task", "dates", "encode", "missing_label")
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
@@ -132,6 +133,41 @@ def raises_doubts(frame: Any, last: int) -> bool:
         or names_raise_doubts(titles)
         or (len(columns) > _MANY and bool(likely_names(titles)))
     )
+
+
+def looks_doubtful(
+    names: Sequence[str],
+    label_name: str,
+    cells: Cells,
+    other_texts: bool,
+    missing: Callable[[str], bool],
+) -> bool:
+    """Whether the last column may not be the label, so that all columns have to be looked at.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns; none if the table has none.
+    label_name : str
+    cells : (n_rows,) numbers or texts
+        The last column.
+    other_texts : bool
+        Whether other columns hold text that nobody declared.
+    missing : callable
+        Whether a text is a missing value.
+    """
+    if is_usual_label(label_name) and names:
+        return False
+    if other_texts or any(is_usual_label(name) for name in names) or names_raise_doubts(names):
+        return True
+    different = {text for text in cells if not missing(text)}
+    if all(map(is_number, different)):
+        whole = all(float(text).is_integer() for text in different if "inf" not in text.lower())
+        kind = "whole number" if whole else "number"
+        return looks_measured(kind, len(different), len(cells)) or (
+            len(different) <= _FEW and len(names) > _MANY and bool(likely_names(names))
+        )
+    return 2 * len(different) > len(cells) > _MANY
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:

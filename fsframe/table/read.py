@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.array_files import (
@@ -18,22 +14,19 @@ from fsframe.table.array_files import (
     dataset_from_arrays,
     labelled_rows,
 )
-from fsframe.table.arrays import EXACT, check_spelled, freeze
+from fsframe.table.arrays import freeze
+from fsframe.table.assembly import assembled
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
-    WordsRead,
     as_ordinal,
     check_readings,
-    coded_together,
     level_text,
     numbers_of,
     ranks,
 )
-from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.columns import (
     check_columns,
-    check_finite,
     check_names,
     feature_groups_of,
     feature_warnings,
@@ -43,8 +36,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import Doubts
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.further_files import label_of
-from fsframe.table.label_guess import looks_measured
-from fsframe.table.labels import LabelColumn
 from fsframe.table.reader import (
     ArrayTable,
     Form,
@@ -337,12 +328,6 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
     return attrs.evolve(data, matrix=freeze(X), kinds=kinds, categorical=mask)
 
 
-_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
-_BYTES_FROM = 1 << 20
-"""Minimum number of cells for keeping a table of single digits as bytes."""
-_FEW, _MANY = 10, 20
-
-
 def from_sheet(
     sheet: Sheet,
     roles: Mapping[str, Any],
@@ -363,7 +348,7 @@ def from_sheet(
         The arguments of `fsframe.read`.
     """
     path, n = sheet.path, sheet.n_fields
-    guessed, unlabelled = roles["label"] is None, roles["missing_label"] == "drop"
+    guessed = roles["label"] is None
     if not sheet.names:
         # Columns that are given by name only are looked for among those that get one.
         later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
@@ -379,7 +364,7 @@ def from_sheet(
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
     layout = Layout.of({**asked, "drop": [*dropped]}, n, roles)
-    columns, weighing = layout.features, layout.weight
+    columns = layout.features
     if not columns:
         usable = int(place in {*range(n)} - dropped)
         raise DataError(
@@ -394,124 +379,21 @@ def from_sheet(
         if guessed:
             doubts.check_default_label(place, task)
         raise doubts.untidy(str(error), place) from None
-    mask = np.array(layout.categorical)
-    beside = sorted(c for c in {place, layout.groups, weighing} if c is not None)
-    taken = sheet.take(columns, beside)
-    missing = _missing_beside(sheet, taken.texts, place, weighing)
-    problems = list(missing.values())
-    texts, X = taken.texts[place], taken.X
-    undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
-    if guessed and _doubtful(sheet, place, texts, label_name, bool(undeclared)):
-        warnings += doubts.check_default_label(place, task)
-    if X.size < _BYTES_FROM:
-        X = X.astype(np.float64, copy=False)
-    if sheet.cells.decimal == ",":
-        texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
-    of_label = LabelColumn(
-        name=label_name,
-        table=path,
-        where=lambda row: sheet.where(row, place),
-        row=lambda row: f"line {sheet.line(row)}",
-        missing=sheet.missing,
-        decimal=sheet.cells.decimal,
-        guessed=guessed,
-    )
-    with _noted(problems):
-        label = of_label.read(texts, task, leave_out=unlabelled)
-        warnings += label.notes
-    texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
-    mask[[k for k in texts_in if names[k] in worded]] = True
-    unsettled = False
-    with _noted(problems):
-        try:
-            words = _with_words_read(sheet, taken.bad, layout, mask, X, names, roles["dates"])
-        except DataError:
-            unsettled = bool(undeclared)
-            raise
-        check_finite(X, lambda row, column: sheet.where(row, columns[column]))
-        _check_whole(sheet, columns, X)
-    of_rows: dict[int, Sequence[Any]] = {**taken.texts}
-    if weighing is not None and weighing not in missing:
-        with _noted(problems):
-            of_rows[weighing] = _weights(sheet, weighing, taken.texts[weighing])
-    if unsettled:
-        raise doubts.untidy("\n".join(problems), place)
-    if problems:
-        raise DataError("\n".join(problems))
-    known: Any = slice(None) if label.known is None else label.known
-    if label.known is not None:
-        X = X[known]
-    notes = coded_together(words.notes)
-    if taken.coded:
-        listing = ", ".join(sheet.missing.codes)
-        notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
-    return Dataset.from_arrays(
-        X,
-        label.values,
+    parts = assembled(
+        sheet,
+        layout,
         names,
-        categorical=mask,
-        name=table_name(path),
-        label_name=label_name,
-        task=label.task,
-        warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
-        kinds=words.kinds,
-        keep=layout.keep,
-        **layout.of_rows(lambda k: (_column_name(sheet, k), np.array(of_rows[k])[known])),
+        label_name,
+        task,
+        dates=roles["dates"],
+        worded=worded,
+        leave_out=roles["missing_label"] == "drop",
+        guessed=guessed,
+        doubts=doubts,
     )
-
-
-@contextmanager
-def _noted(problems: list[str]) -> Iterator[None]:
-    """Add errors to `problems`, to be reported together."""
-    try:
-        yield
-    except DataError as error:
-        problems.append(str(error))
-
-
-def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
-    point = sheet.cells.decimal
-    plain = [text.replace(",", ".") if point == "," else text for text in texts]
-    for row, text in enumerate(plain):
-        if not is_number(text):
-            raise DataError(
-                f"{sheet.where(row, column)}: the weight {texts[row]!r} is not a number"
-            )
-    return [float(text) for text in plain]
-
-
-def _missing_beside(
-    sheet: Sheet, texts: Mapping[int, list[str]], label: int, weighing: int | None
-) -> dict[int, str]:
-    """The first missing group and weight in words, by column."""
-    missing: dict[int, str] = {}
-    for column, cells in texts.items():
-        absent = {text for text in set(cells) if sheet.missing(text)}
-        if not absent or column == label:
-            continue
-        row = next(row for row, text in enumerate(cells) if text in absent)
-        where = sheet.where(row, column)
-        if column == weighing:
-            missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
-        else:
-            missing[column] = (
-                f"{where}: the group is missing; every row needs one; give an unrelated row its "
-                "own group"
-            )
-    return missing
-
-
-def _check_whole(sheet: Sheet, columns: list[int], X: NDArray[Any]) -> None:
-    """Refuse columns of which two whole numbers, as spelled, become the same float64."""
-    if X.dtype.kind != "f":
-        return
-    large = [columns[k] for k in np.flatnonzero((np.abs(X) > EXACT).any(axis=0)).tolist()]
-    for column, texts in sheet.take([], large).texts.items() if large else ():
-        check_spelled(texts, f"{sheet.path}: {sheet.word(column)}")
-
-
-def _column_name(sheet: Sheet, column: int) -> str:
-    return sheet.names[column] if sheet.names else f"column {column + 1}"
+    reviewed = (*feature_warnings(parts.X, names), *_number_names(sheet, names))
+    parts = attrs.evolve(parts, warnings=(*warnings, *parts.warnings, *reviewed))
+    return Dataset.from_arrays(**attrs.asdict(parts, recurse=False), name=table_name(path))
 
 
 def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
@@ -522,25 +404,6 @@ def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...
     return tuple(sheet.names[column] for column in columns), sheet.names[place]
 
 
-def _doubtful(
-    sheet: Sheet, place: int, texts: list[str], label_name: str, other_texts: bool
-) -> bool:
-    """Whether the last column may not be the label, so that all columns have to be looked at."""
-    if is_usual_label(label_name) and sheet.names:
-        return False
-    names = sheet.names or ()
-    if other_texts or any(is_usual_label(name) for name in names) or names_raise_doubts(names):
-        return True
-    different = {text for text in texts if not sheet.missing(text)}
-    if all(map(is_number, different)):
-        whole = all(float(text).is_integer() for text in different if "inf" not in text.lower())
-        kind = "whole number" if whole else "number"
-        return looks_measured(kind, len(different), len(texts)) or (
-            len(different) <= _FEW and len(names) > _MANY and bool(likely_names(names))
-        )
-    return 2 * len(different) > len(texts) > _MANY
-
-
 def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
     numbers = [name for name in names if sheet.names and is_number(name)]
     if not numbers or 2 * len(numbers) < len(names):
@@ -549,43 +412,3 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
         f"the first line was taken as names, though {len(numbers)} of them are numbers "
         f"({some_of(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
     ]
-
-
-def _with_words_read(
-    sheet: Sheet,
-    bad: dict[int, Any],
-    layout: Layout,
-    mask: NDArray[np.bool_],
-    X: NDArray[Any],
-    names: tuple[str, ...],
-    dates: str | None,
-) -> WordsRead:
-    """Convert columns that are not numeric, in `X`.
-
-    DataError lists every column that cannot be used as it is declared.
-    """
-    words = WordsRead(dates=dates, decimal=sheet.cells.decimal)
-    columns, worded = layout.features, sorted({*bad, *layout.orders})
-    texts = sheet.take([], worded).texts if worded else {}
-    for column in sorted(texts):
-        place, order = columns.index(column), layout.orders.get(column)
-        if order is not None:
-            mask[place] = False
-        if order == () and column not in bad:
-            X[:, place] = words.ranked(names[place], X[:, place])
-            continue
-        is_missing = {text: sheet.missing(text) for text in set(texts[column])}
-        cells = [None if is_missing[text] else text for text in texts[column]]
-        values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
-        if values is not None:
-            X[:, place] = values
-    if words.texts or words.dated or words.unknown:
-        further = [
-            f"these levels are missing from the order of {sheet.word(columns[place])}: "
-            f"{some_of(levels, 10)} (--ordinal '{names[place]}=low<high')"
-            for place, levels in words.unknown
-        ]
-        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
-        refused = {columns[place]: bad[columns[place]] for place in words.texts}
-        raise sheet.not_numbers(refused, infinite, [columns[k] for k in words.dated], further)
-    return words

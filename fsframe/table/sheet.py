@@ -14,8 +14,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.table.column_kinds import OTHER_DATE
+from fsframe.table.cells import CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_names import likely_names
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
@@ -39,10 +38,10 @@ from fsframe.table.dialect import (
 )
 from fsframe.table.reader import Form
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
-from fsframe.text import some_of
 
-_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _CLASSES = 10
+_BYTES_FROM = 1 << 20
+"""Minimum number of cells for keeping a table of single digits as bytes."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -80,6 +79,16 @@ class Sheet:
     notes: tuple[str, ...] = ()
     form: str = ""
     labelled: bool = False
+
+    @property
+    def what(self) -> object:
+        """What messages call the table."""
+        return self.path
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark."""
+        return self.cells.decimal
 
     @property
     def line_word(self) -> str:
@@ -125,6 +134,19 @@ class Sheet:
         with self._named_lines():
             return self.cells.take(columns, texts, self.n_rows, self.missing)
 
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """Some columns (ascending) as numbers, the label and others as text, in one pass."""
+        others = {column for column in (label, *beside) if column is not None}
+        found = self.take(columns, sorted(others))
+        found.codes = ", ".join(self.missing.codes)
+        if found.X.size < _BYTES_FROM:
+            found.X = found.X.astype(np.float64, copy=False)
+        return found
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """The fields of some columns, without quotes and outer blanks, by column."""
+        yield from sorted(self.take([], columns).texts.items())
+
     @cached_property
     def has_row_names(self) -> bool:
         """Whether the first column is an index as added by spreadsheets and data frames: without a
@@ -148,80 +170,13 @@ class Sheet:
         """A column, for messages."""
         return column_word(column, self.names[column] if self.names else "")
 
+    def row(self, row: int) -> str:
+        """A row, for messages."""
+        return f"line {self.line(row)}"
+
     def line(self, row: int) -> int:
         """The line of the file in which a row begins, from 1."""
         return self.first_line + self.cells.line_of(row)
-
-    def not_numbers(
-        self,
-        bad: dict[int, BadColumn],
-        infinite: Sequence[int] = (),
-        dates: Sequence[int] = (),
-        further: Sequence[str] = (),
-    ) -> DataError:
-        """The error about columns that are not numeric: the first cell, and all columns.
-
-        `dates` are columns of dates; `further` are other problems.
-        """
-        problems = list(further)
-        if dates:
-            listing = some_of([self.word(column) for column in dates], 8)
-            keys = ",".join(self._key(column) for column in dates[:20])
-            problems.append(
-                f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
-                f"{keys}), or convert them to days (--dates days)"
-            )
-        if not bad and not infinite:
-            return DataError(f"{self.path}: " + "; ".join(problems))
-        message = str(self._no_numbers(bad, infinite))
-        return DataError("; ".join([message, *problems]))
-
-    def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
-        if not bad:
-            listing = some_of([self.word(column) for column in infinite], 8)
-            return f"{self.path}: cells of {listing} are infinite or too large"
-        first = min(bad.values(), key=lambda bad_column: (bad_column.row, bad_column.column))
-        text = first.text
-        shown = text if len(text) <= 40 else text[:39] + "…"
-        advice = "correct it, or leave the field empty if the value is missing"
-        if self.cells.decimal == "." and _COMMA.fullmatch(text):
-            advice = "write decimals with a point, or say that it is a comma (decimal=',', "
-            advice += "--decimal ,)"
-        elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
-            advice = "write decimals with a point and no thousands separators: 1234.5"
-        elif OTHER_DATE.fullmatch(text):
-            advice = "write dates as 2024-12-31 (--dates days makes them numbers), or --drop them"
-        elif 2 * first.count > self.n_rows:
-            advice = (
-                f"{first.count} of {self.n_rows} cells of this column are text: drop the column "
-                "(--drop), make it the label (--label), or declare it categorical (--categorical) "
-                "or ordinal (--ordinal)"
-            )
-        elif first.count > 1:
-            advice = f"so are {first.count - 1} more cells of this column; {advice}"
-        message = f"{self.where(first.row, first.column)}: {shown!r} is not a number; {advice}"
-        others = [bad[column] for column in sorted(bad) if column != first.column]
-        if others:
-            message += f". The same holds for {some_of([self._brief(o) for o in others], 8)}"
-            commas = [o for o in others if _COMMA.fullmatch(o.text)]
-            if commas and self.cells.decimal == "." and self.delimiter != ",":
-                message += (
-                    f". Cells such as {commas[0].text!r} look like numbers with decimal commas: "
-                    "--decimal , (decimal=',')"
-                )
-        infinite = [column for column in infinite if column not in bad]
-        if infinite:
-            listing = some_of([self.word(column) for column in infinite], 8)
-            message += f". Cells of {listing} are infinite or too large"
-        return message
-
-    def _brief(self, bad: BadColumn) -> str:
-        shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
-        cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
-        return f"{self.word(bad.column)}: {cells} {shown!r}"
-
-    def _key(self, column: int) -> str:
-        return self.names[column] if self.names else str(column + 1)
 
     @contextmanager
     def _named_lines(self) -> Iterator[None]:

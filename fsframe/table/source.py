@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
 from fsframe.table.arrays import column_block
+from fsframe.table.assembly import not_numbers
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of
@@ -308,7 +309,7 @@ class TextInFile(Table):
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         taken, texts = self._taken(columns, measured=True)
         if texts:
-            raise self.sheet.not_numbers({column: taken.bad[column] for column in texts})
+            raise not_numbers(self.sheet, {column: taken.bad[column] for column in texts})
         return np.asarray(taken.X, dtype=np.float64)
 
     def column(self, column: int) -> Column:

@@ -1,0 +1,399 @@
+"""The features, the label and what stands beside them, from the columns of any table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.table.arrays import EXACT, check_spelled
+from fsframe.table.cells import BadColumn, Taken
+from fsframe.table.column_kinds import (
+    OTHER_DATE,
+    ColumnKind,
+    WordsRead,
+    coded_together,
+)
+from fsframe.table.columns import check_finite
+from fsframe.table.doubts import Doubts, looks_doubtful
+from fsframe.table.labels import LabelColumn
+from fsframe.table.roles import Layout
+from fsframe.table.text_file import is_number
+from fsframe.text import some_of
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+
+
+class Columns(Protocol):
+    """The columns of a table, by place, as `assembled` takes them."""
+
+    @property
+    def what(self) -> object:
+        """What messages call the table."""
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        """The names of all columns; None if there are none."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal mark of texts, if it is known."""
+
+    @property
+    def delimiter(self) -> str:
+        """What parts the cells of a text; empty if nothing does."""
+
+    def missing(self, text: str, /) -> bool:
+        """Whether a cell, blanks stripped, is a missing value."""
+
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """Some columns (ascending) as numbers, and of those beside them the label as numbers or
+        texts, the others as texts."""
+
+    def texts(self, columns: Sequence[int]) -> Iterable[tuple[int, Sequence[str]]]:
+        """Some columns as text, blanks stripped, one after the other."""
+
+    def row(self, row: int) -> str:
+        """A row, for messages."""
+
+    def where(self, row: int, column: int) -> str:
+        """The table, row and column of a cell, for messages."""
+
+    def word(self, column: int) -> str:
+        """A column, for messages."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Assembled:
+    """The contents of a table, called as the arguments of `Dataset.from_arrays`.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
+    feature_names : tuple of str
+    categorical : (n_features,) bool
+    y : (n_samples,) numbers or text, or None
+    label_name : str
+    task : str, optional
+    warnings : tuple of str
+    groups : (n_samples,) text, or None
+    group_name : str
+    kinds : mapping of str to ColumnKind
+        Kinds of columns that do not simply hold numbers.
+    keep : (n_features,) bool, optional
+        Columns that every stage keeps.
+    weights : (n_samples,) numbers, or None
+    weight_name : str
+    """
+
+    X: Any
+    feature_names: tuple[str, ...]
+    categorical: NDArray[np.bool_]
+    y: NDArray[Any] | None
+    label_name: str
+    task: str | None = None
+    warnings: tuple[str, ...]
+    groups: NDArray[Any] | None = None
+    group_name: str = ""
+    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
+    keep: Sequence[bool] | None = None
+    weights: NDArray[Any] | None = None
+    weight_name: str = "weight"
+
+
+def assembled(
+    table: Columns,
+    layout: Layout,
+    names: Sequence[str],
+    label_name: str = "class",
+    task: str | None = None,
+    *,
+    dates: str | None = None,
+    worded: Sequence[str] = (),
+    leave_out: bool = False,
+    guessed: bool = False,
+    doubts: Doubts | None = None,
+) -> Assembled:
+    """The features, the label and what stands beside them of a table.
+
+    Parameters
+    ----------
+    table : Columns
+    layout : Layout
+        Without a label, there is none.
+    names : sequence of str
+        Those of the features.
+    label_name : str
+    task : {"classification", "regression"}, optional
+    dates : {"days"}, optional
+        As in `fsframe.read`.
+    worded : sequence of str
+        Columns that are categorical if they hold text.
+    leave_out : bool
+        Whether rows without a label are left out.
+    guessed : bool
+        Whether nobody named the label.
+    doubts : Doubts, optional
+        Say what would settle columns that cannot be used as they are.
+
+    Raises
+    ------
+    DataError
+        Listing all problems of the columns, one a line.
+    """
+    columns, place = layout.features, layout.label
+    mask = np.array(layout.categorical, dtype=bool)
+    beside = [column for column in (layout.groups, layout.weight) if column is not None]
+    taken = table.taken(columns, place, beside)
+    X, cells = taken.X, dict[int, Any](taken.texts)
+    warnings: list[str] = []
+    at = {column: k for k, column in enumerate(columns)}
+    undeclared = [c for c in taken.bad if not mask[at[c]] and c not in layout.orders]
+    if guessed and doubts is not None and place is not None:
+        doubtful = looks_doubtful(
+            table.names or (), label_name, cells[place], bool(undeclared), table.missing
+        )
+        warnings += doubts.check_default_label(place, task) if doubtful else []
+    missing = _missing_beside(table, layout, cells)
+    problems = list(missing.values())
+    label = None
+    if place is not None:
+        with _noted(problems):
+            label = _label(table, place, label_name, guessed).read(
+                _pointed(table, cells[place]), task, leave_out=leave_out
+            )
+            warnings += label.notes
+    mask[[at[column] for column in taken.bad if names[at[column]] in worded]] = True
+    words = WordsRead(dates=dates, decimal=table.decimal)
+    unsettled = False
+    with _noted(problems):
+        try:
+            _read_words(table, taken.bad, layout, mask, X, names, words)
+        except DataError:
+            unsettled = bool(undeclared)
+            raise
+        check_finite(X, lambda row, column: table.where(row, columns[column]))
+        _check_whole(table, columns, X)
+    if layout.weight is not None and layout.weight not in missing:
+        with _noted(problems):
+            cells[layout.weight] = _weights(table, layout.weight, cells[layout.weight])
+    if unsettled and doubts is not None and place is not None:
+        raise doubts.untidy("\n".join(problems), place)
+    if problems:
+        raise DataError("\n".join(problems))
+    known: Any = slice(None)
+    if label is not None and label.known is not None:
+        known = label.known
+        X = X[known]
+    notes = coded_together(words.notes)
+    if taken.coded:
+        notes.append(f"{taken.coded} cells that hold {taken.codes} were taken as missing")
+    return Assembled(
+        X=X,
+        feature_names=tuple(names),
+        categorical=mask,
+        y=None if label is None else label.values,
+        label_name=label_name,
+        task=None if label is None else label.task,
+        warnings=(*warnings, *notes),
+        kinds=words.kinds,
+        keep=layout.keep,
+        **layout.of_rows(lambda k: (_column_name(table, k), np.array(cells[k])[known])),
+    )
+
+
+@contextmanager
+def _noted(problems: list[str]) -> Iterator[None]:
+    """Add errors to `problems`, to be reported together."""
+    try:
+        yield
+    except DataError as error:
+        problems.append(str(error))
+
+
+def _column_name(table: Columns, column: int) -> str:
+    return table.names[column] if table.names else f"column {column + 1}"
+
+
+def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
+    return LabelColumn(
+        name=name,
+        table=table.what,
+        where=lambda row: table.where(row, place),
+        row=table.row,
+        missing=table.missing,
+        decimal=table.decimal,
+        guessed=guessed,
+    )
+
+
+def _pointed(table: Columns, cells: Any) -> Any:
+    """The cells of a label with points for decimal commas."""
+    if table.decimal != ",":
+        return cells
+    return [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in cells]
+
+
+def _missing_beside(table: Columns, layout: Layout, cells: Mapping[int, Any]) -> dict[int, str]:
+    """The first missing group and weight in words, by column."""
+    missing: dict[int, str] = {}
+    for column in sorted({layout.groups, layout.weight} - {None, layout.label}):  # type: ignore[type-var]
+        assert column is not None
+        absent = {text for text in set(cells[column]) if table.missing(text)}
+        if not absent:
+            continue
+        row = next(row for row, text in enumerate(cells[column]) if text in absent)
+        where = table.where(row, column)
+        if column == layout.weight:
+            missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
+        else:
+            missing[column] = (
+                f"{where}: the group is missing; every row needs one; give an unrelated row its "
+                "own group"
+            )
+    return missing
+
+
+def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
+    plain = [text.replace(",", ".") if table.decimal == "," else text for text in texts]
+    for row, text in enumerate(plain):
+        if not is_number(text):
+            raise DataError(
+                f"{table.where(row, column)}: the weight {texts[row]!r} is not a number"
+            )
+    return [float(text) for text in plain]
+
+
+def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
+    """Refuse columns of which two whole numbers, as spelled, become the same float64."""
+    if X.dtype.kind != "f":
+        return
+    large = [columns[k] for k in np.flatnonzero((np.abs(X) > EXACT).any(axis=0)).tolist()]
+    for column, texts in table.texts(large) if large else ():
+        check_spelled(texts, f"{table.what}: {table.word(column)}")
+
+
+def _read_words(
+    table: Columns,
+    bad: Mapping[int, BadColumn],
+    layout: Layout,
+    mask: NDArray[np.bool_],
+    X: NDArray[Any],
+    names: Sequence[str],
+    words: WordsRead,
+) -> None:
+    """Convert columns that are not numeric, in `X`.
+
+    DataError lists every column that cannot be used as it is declared.
+    """
+    columns = layout.features
+    place_of = {column: place for place, column in enumerate(columns)}
+    worded = sorted({*bad, *layout.orders})
+    for column, texts in table.texts(worded) if worded else ():
+        place, order = place_of[column], layout.orders.get(column)
+        if order is not None:
+            mask[place] = False
+        if order == () and column not in bad:
+            X[:, place] = words.ranked(names[place], X[:, place])
+            continue
+        is_missing = {text: table.missing(text) for text in set(texts)}
+        cells = [None if is_missing[text] else text for text in texts]
+        values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
+        if values is not None:
+            X[:, place] = values
+    if words.texts or words.dated or words.unknown:
+        further = [
+            f"these levels are missing from the order of {table.word(columns[place])}: "
+            f"{some_of(levels, 10)} (--ordinal '{names[place]}=low<high')"
+            for place, levels in words.unknown
+        ]
+        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+        refused = {columns[place]: bad[columns[place]] for place in words.texts}
+        dated = [columns[place] for place in words.dated]
+        raise not_numbers(table, refused, infinite, dated, further)
+
+
+def not_numbers(
+    table: Columns,
+    bad: Mapping[int, BadColumn],
+    infinite: Sequence[int] = (),
+    dates: Sequence[int] = (),
+    further: Sequence[str] = (),
+) -> DataError:
+    """The error about columns that are not numeric: the first cell, and all columns.
+
+    `dates` are columns of dates; `further` are other problems.
+    """
+    problems = list(further)
+    if dates:
+        listing = some_of([table.word(column) for column in dates], 8)
+        keys = ",".join(_key(table, column) for column in dates[:20])
+        problems.append(
+            f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
+            f"{keys}), or convert them to days (--dates days)"
+        )
+    if not bad and not infinite:
+        return DataError(f"{table.what}: " + "; ".join(problems))
+    message = _no_numbers(table, bad, infinite)
+    return DataError("; ".join([message, *problems]))
+
+
+def _no_numbers(table: Columns, bad: Mapping[int, BadColumn], infinite: Sequence[int]) -> str:
+    if not bad:
+        listing = some_of([table.word(column) for column in infinite], 8)
+        return f"{table.what}: cells of {listing} are infinite or too large"
+    first = min(bad.values(), key=lambda bad_column: (bad_column.row, bad_column.column))
+    text = first.text
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    advice = "correct it, or leave the field empty if the value is missing"
+    if table.decimal == "." and _DECIMAL_COMMA.fullmatch(text):
+        advice = "write decimals with a point, or say that it is a comma (decimal=',', "
+        advice += "--decimal ,)"
+    elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
+        advice = "write decimals with a point and no thousands separators: 1234.5"
+    elif OTHER_DATE.fullmatch(text):
+        advice = "write dates as 2024-12-31 (--dates days makes them numbers), or --drop them"
+    elif 2 * first.count > table.n_rows:
+        advice = (
+            f"{first.count} of {table.n_rows} cells of this column are text: drop the column "
+            "(--drop), make it the label (--label), or declare it categorical (--categorical) "
+            "or ordinal (--ordinal)"
+        )
+    elif first.count > 1:
+        advice = f"so are {first.count - 1} more cells of this column; {advice}"
+    message = f"{table.where(first.row, first.column)}: {shown!r} is not a number; {advice}"
+    others = [bad[column] for column in sorted(bad) if column != first.column]
+    if others:
+        message += f". The same holds for {some_of([_brief(table, o) for o in others], 8)}"
+        commas = [o for o in others if _DECIMAL_COMMA.fullmatch(o.text)]
+        if commas and table.decimal == "." and table.delimiter != ",":
+            message += (
+                f". Cells such as {commas[0].text!r} look like numbers with decimal commas: "
+                "--decimal , (decimal=',')"
+            )
+    infinite = [column for column in infinite if column not in bad]
+    if infinite:
+        listing = some_of([table.word(column) for column in infinite], 8)
+        message += f". Cells of {listing} are infinite or too large"
+    return message
+
+
+def _brief(table: Columns, bad: BadColumn) -> str:
+    shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
+    cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
+    return f"{table.word(bad.column)}: {cells} {shown!r}"
+
+
+def _key(table: Columns, column: int) -> str:
+    return table.names[column] if table.names else str(column + 1)
