@@ -22,9 +22,10 @@ from fsframe.registry.importing import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
+from fsframe.table.assembly import Assembled, features_only
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
+from fsframe.table.frames import FrameColumns, frame_names, frame_texts, is_frame
 from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
 
 
@@ -107,7 +108,7 @@ def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
         given = given.to_frame()
     if is_frame(given):
         names = frame_names(given)
-        parts = take_frame(given, worded=names)
+        parts = features_only(FrameColumns(given), worded=names)
         columns = {name: parts.X[:, place] for place, name in enumerate(parts.feature_names)}
         return columns, parts.categorical.tolist()
     table = np.asarray(given)
@@ -304,7 +305,7 @@ def training_table(
     ValueError, TypeError
         As raised by scikit-learn's `validate_data`.
     DataError, InvalidRequest
-        As raised by `Dataset.from_arrays`, `take_frame` and `task_of`.
+        As raised by `Dataset.from_arrays`, `features_only` and `task_of`.
     """
     finite = "allow-nan" if takes_missing(chain) else True
     X, y = unmasked(X), times_as_numbers(unmasked(y))
@@ -314,7 +315,7 @@ def training_table(
     if category_places(X):
         # Sets number and names of features before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
-        parts = take_frame(X)
+        parts = features_only(FrameColumns(X))
         codes, warnings = _category_codes(X, parts), parts.warnings
         nominal, kinds = np.flatnonzero(parts.categorical), dict(parts.kinds)
         X, y = check_X_y(
@@ -473,7 +474,7 @@ def category_places(X: Any) -> set[int]:
     }
 
 
-def _category_codes(X: Any, parts: FrameParts) -> Codes:
+def _category_codes(X: Any, parts: Assembled) -> Codes:
     """Codes of the categories of a frame, by column."""
     codes: dict[int, dict[str, float]] = {}
     named = enumerate(parts.feature_names)

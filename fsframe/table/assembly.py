@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -14,18 +15,19 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import EXACT, check_spelled
 from fsframe.table.cells import BadColumn, Taken
+from fsframe.table.column_facts import Contents
 from fsframe.table.column_kinds import (
     OTHER_DATE,
     ColumnKind,
     WordsRead,
     coded_together,
 )
-from fsframe.table.columns import check_finite
+from fsframe.table.columns import check_columns, check_finite, check_names
 from fsframe.table.doubts import Doubts, looks_doubtful
 from fsframe.table.labels import LabelColumn
-from fsframe.table.roles import Layout
+from fsframe.table.roles import ROLES, Layout, only, spelled_out
 from fsframe.table.text_file import is_number
-from fsframe.text import some_of
+from fsframe.text import counted, some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -43,6 +45,14 @@ class Columns(Protocol):
         """The names of all columns; None if there are none."""
 
     @property
+    def beside(self) -> Sequence[str]:
+        """The names of columns that are no features; their places follow those of the others."""
+
+    @property
+    def n_fields(self) -> int:
+        """Number of columns."""
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
 
@@ -53,6 +63,20 @@ class Columns(Protocol):
     @property
     def delimiter(self) -> str:
         """What parts the cells of a text; empty if nothing does."""
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether codes of missing values can be said."""
+
+    @property
+    def has_row_names(self) -> bool:
+        """Whether the first column, which has no name, names or counts the rows."""
+
+    def by_type(self, layout: Layout) -> Layout:
+        """The layout with what the types of columns say, as a declaration does."""
+
+    def is_typed(self, column: int) -> bool:
+        """Whether a column has a categorical type."""
 
     def missing(self, text: str, /) -> bool:
         """Whether a cell, blanks stripped, is a missing value."""
@@ -112,6 +136,100 @@ class Assembled:
     weight_name: str = "weight"
 
 
+def from_columns(
+    table: Columns,
+    roles: Mapping[str, Any],
+    task: str | None,
+    *,
+    worded: Sequence[str],
+    given: Mapping[str, Any],
+    contents: Callable[[], Contents],
+) -> Assembled:
+    """The contents of a table whose columns have these roles.
+
+    Parameters
+    ----------
+    table : Columns
+    roles : mapping of str to argument
+        Those of `fsframe.read` about columns.
+    task : {"classification", "regression"}, optional
+    worded : sequence of str
+        Columns that are categorical if they hold text.
+    given : mapping of str to JSON values
+        The arguments of `fsframe.read`.
+    contents : callable
+        Gives the facts of all columns, for doubts.
+
+    Raises
+    ------
+    DataError
+        As `assembled`, or if there are no such columns, or none to use.
+    UntidyTableError
+        If nobody named the label, and the last column may not be it.
+    """
+    n, guessed = table.n_fields, roles["label"] is None
+    if not table.names:
+        # Columns that are given by name only are looked for among those that get one.
+        later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
+        roles = {**roles, **dict.fromkeys(later)}
+    roles = spelled_out(roles, table.names)
+    asked = check_columns(table.names, n, table.what, roles, beside=table.beside, label_among=n)
+    warnings: list[str] = []
+    place, dropped = only(asked, "label"), set(asked["drop"])
+    # A declared kind makes a feature of the first column, whose name is then missed.
+    used = {c for role in ("groups", "weight", "categorical", "keep") for c in asked[role]}
+    used |= set() if guessed else {*asked["label"]}
+    if table.has_row_names and 0 not in dropped and 0 not in used:
+        dropped.add(0)
+        warnings.append("the first column has no name and holds row names or numbers: left out")
+    layout = Layout.of({**asked, "drop": [*dropped]}, n, roles)
+    if not layout.features:
+        usable = int(place in {*range(n)} - dropped)
+        raise DataError(
+            f"{table.what} has {counted(usable, 'column')} to use; a table needs features and a "
+            "label"
+        )
+    assert place is not None
+    taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
+    doubts = Doubts(contents, given, taken_up)
+    try:
+        names, label_name = _names(table, layout.features, place)
+    except DataError as error:
+        if guessed:
+            doubts.check_default_label(place, task)
+        raise doubts.untidy(str(error), place) from None
+    parts = assembled(
+        table,
+        layout,
+        names,
+        label_name,
+        task,
+        dates=roles["dates"],
+        worded=worded,
+        leave_out=roles["missing_label"] == "drop",
+        guessed=guessed,
+        doubts=doubts,
+    )
+    return attrs.evolve(parts, warnings=(*warnings, *parts.warnings))
+
+
+def features_only(table: Columns, worded: Sequence[str] = ()) -> Assembled:
+    """The contents of a table without a label, all columns of which are features."""
+    names = table.names or ()
+    if not names:
+        raise DataError(f"{table.what} has no column; a table needs at least one feature")
+    return assembled(table, Layout.of({}, len(names), {}), names, worded=worded)
+
+
+def _names(table: Columns, columns: Sequence[int], place: int) -> tuple[tuple[str, ...], str]:
+    if table.names is None:
+        # By place in the file, as other tables are read by the names of a run.
+        return tuple(f"f{column + 1}" for column in columns), "class"
+    names = (*table.names, *table.beside)
+    check_names(names, [*columns, place], table.what, in_line=table.takes_codes)
+    return tuple(names[column] for column in columns), names[place]
+
+
 def assembled(
     table: Columns,
     layout: Layout,
@@ -152,6 +270,7 @@ def assembled(
     DataError
         Listing all problems of the columns, one a line.
     """
+    layout = table.by_type(layout)
     columns, place = layout.features, layout.label
     mask = np.array(layout.categorical, dtype=bool)
     beside = [column for column in (layout.groups, layout.weight) if column is not None]
@@ -176,6 +295,12 @@ def assembled(
             warnings += label.notes
     mask[[at[column] for column in taken.bad if names[at[column]] in worded]] = True
     words = WordsRead(dates=dates, decimal=table.decimal)
+    words.kinds.update((names[at[column]], ColumnKind("boolean")) for column in taken.truths)
+    words.notes.extend(
+        f"column {names[at[column]]!r} holds text, and was read as numbers"
+        for column in taken.spelled
+        if not mask[at[column]] and column not in layout.orders
+    )
     unsettled = False
     with _noted(problems):
         try:
@@ -183,7 +308,11 @@ def assembled(
         except DataError:
             unsettled = bool(undeclared)
             raise
-        check_finite(X, lambda row, column: table.where(row, columns[column]))
+        check_finite(
+            X if isinstance(X, np.ndarray) else np.empty((0, 0)),
+            lambda row, column: table.where(row, columns[column]),
+            takes_codes=table.takes_codes,
+        )
         _check_whole(table, columns, X)
     if layout.weight is not None and layout.weight not in missing:
         with _noted(problems):
@@ -223,7 +352,7 @@ def _noted(problems: list[str]) -> Iterator[None]:
 
 
 def _column_name(table: Columns, column: int) -> str:
-    return table.names[column] if table.names else f"column {column + 1}"
+    return (*table.names, *table.beside)[column] if table.names else f"column {column + 1}"
 
 
 def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
@@ -232,10 +361,17 @@ def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
         table=table.what,
         where=lambda row: table.where(row, place),
         row=table.row,
-        missing=table.missing,
+        missing=_missing_in(table, place),
         decimal=table.decimal,
+        typed=table.is_typed(place),
+        tells_text=table.decimal is None,
         guessed=guessed,
     )
+
+
+def _missing_in(table: Columns, column: int) -> Callable[[str], bool]:
+    """Whether a text is a missing value in that column: all levels of a type are none."""
+    return operator.not_ if table.is_typed(column) else table.missing
 
 
 def _pointed(table: Columns, cells: Any) -> Any:
@@ -277,9 +413,10 @@ def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
 
 def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
     """Refuse columns of which two whole numbers, as spelled, become the same float64."""
-    if X.dtype.kind != "f":
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
         return
-    large = [columns[k] for k in np.flatnonzero((np.abs(X) > EXACT).any(axis=0)).tolist()]
+    beyond = (np.fmax.reduce(X, axis=0) > EXACT) | (np.fmin.reduce(X, axis=0) < -EXACT)
+    large = [columns[k] for k in np.flatnonzero(beyond).tolist()]
     for column, texts in table.texts(large) if large else ():
         check_spelled(texts, f"{table.what}: {table.word(column)}")
 
@@ -307,7 +444,8 @@ def _read_words(
         if order == () and column not in bad:
             X[:, place] = words.ranked(names[place], X[:, place])
             continue
-        is_missing = {text: table.missing(text) for text in set(texts)}
+        missing = _missing_in(table, column)
+        is_missing = {text: missing(text) for text in set(texts)}
         cells = [None if is_missing[text] else text for text in texts]
         values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
         if values is not None:
@@ -315,13 +453,15 @@ def _read_words(
     if words.texts or words.dated or words.unknown:
         further = [
             f"these levels are missing from the order of {table.word(columns[place])}: "
-            f"{some_of(levels, 10)} (--ordinal '{names[place]}=low<high')"
+            f"{some_of(levels, 10)} ({_way(table, 'ordinal', repr(f'{names[place]}=low<high'))})"
             for place, levels in words.unknown
         ]
         infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
         refused = {columns[place]: bad[columns[place]] for place in words.texts}
         dated = [columns[place] for place in words.dated]
-        raise not_numbers(table, refused, infinite, dated, further)
+        raise not_numbers(
+            table, refused, infinite, dated, further, labelled=layout.label is not None
+        )
 
 
 def not_numbers(
@@ -330,26 +470,36 @@ def not_numbers(
     infinite: Sequence[int] = (),
     dates: Sequence[int] = (),
     further: Sequence[str] = (),
+    *,
+    labelled: bool = True,
 ) -> DataError:
     """The error about columns that are not numeric: the first cell, and all columns.
 
-    `dates` are columns of dates; `further` are other problems.
+    `dates` are columns of dates; `further` are other problems; `labelled` says whether the table
+    has a label, and so comes with options.
     """
     problems = list(further)
     if dates:
         listing = some_of([table.word(column) for column in dates], 8)
         keys = ",".join(_key(table, column) for column in dates[:20])
         problems.append(
-            f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
-            f"{keys}), or convert them to days (--dates days)"
+            f"{listing} hold{'s' * (len(dates) == 1)} dates: "
+            + (
+                f"leave them out ({_way(table, 'drop', keys)}), or convert them to days "
+                f"({_way(table, 'dates', 'days')})"
+                if labelled
+                else "drop them from the frame, or make them numbers"
+            )
         )
     if not bad and not infinite:
         return DataError(f"{table.what}: " + "; ".join(problems))
-    message = _no_numbers(table, bad, infinite)
+    message = _no_numbers(table, bad, infinite, labelled)
     return DataError("; ".join([message, *problems]))
 
 
-def _no_numbers(table: Columns, bad: Mapping[int, BadColumn], infinite: Sequence[int]) -> str:
+def _no_numbers(
+    table: Columns, bad: Mapping[int, BadColumn], infinite: Sequence[int], labelled: bool
+) -> str:
     if not bad:
         listing = some_of([table.word(column) for column in infinite], 8)
         return f"{table.what}: cells of {listing} are infinite or too large"
@@ -363,12 +513,18 @@ def _no_numbers(table: Columns, bad: Mapping[int, BadColumn], infinite: Sequence
     elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
         advice = "write decimals with a point and no thousands separators: 1234.5"
     elif OTHER_DATE.fullmatch(text):
-        advice = "write dates as 2024-12-31 (--dates days makes them numbers), or --drop them"
+        advice = (
+            f"write dates as 2024-12-31 ({_way(table, 'dates', 'days')} makes them numbers), or "
+            f"{_way(table, 'drop')} them"
+        )
+    elif not labelled:
+        advice = "drop such columns from the frame, or make them categories "
+        advice += "(X.astype({'NAME': 'category'}))"
     elif 2 * first.count > table.n_rows:
         advice = (
             f"{first.count} of {table.n_rows} cells of this column are text: drop the column "
-            "(--drop), make it the label (--label), or declare it categorical (--categorical) "
-            "or ordinal (--ordinal)"
+            f"({_way(table, 'drop')}), make it the label ({_way(table, 'label')}), or declare it "
+            f"categorical ({_way(table, 'categorical')}) or ordinal ({_way(table, 'ordinal')})"
         )
     elif first.count > 1:
         advice = f"so are {first.count - 1} more cells of this column; {advice}"
@@ -397,3 +553,9 @@ def _brief(table: Columns, bad: BadColumn) -> str:
 
 def _key(table: Columns, column: int) -> str:
     return table.names[column] if table.names else str(column + 1)
+
+
+def _way(table: Columns, option: str, value: str = "") -> str:
+    """An option of commands, and for a data frame the argument of functions too."""
+    words = f"--{option} {value}".rstrip()
+    return words if table.takes_codes else f"{words}, {option}="

@@ -134,19 +134,25 @@ class Taken:
     X : (n_rows, n_columns) float64, or uint8
         NaN if missing or `bad`. Bytes if all cells are single digits.
     texts : dict of column to list of str
-        Without quotes and outer blanks.
+        Without quotes and outer blanks; of a label in a data frame, an array if it holds numbers.
     bad : dict of column to BadColumn
     coded : int
         Cells that held a code for a missing value.
     codes : str
         These codes, in words.
+    spelled : list of int
+        Columns of a data frame that hold numbers as text.
+    truths : list of int
+        Columns of a data frame that hold truth values.
     """
 
     X: NDArray[Any]
-    texts: dict[int, list[str]]
+    texts: dict[int, Any]
     bad: dict[int, BadColumn] = attrs.field(factory=dict)
     coded: int = 0
     codes: str = ""
+    spelled: list[int] = attrs.field(factory=list)
+    truths: list[int] = attrs.field(factory=list)
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
-from fsframe.table.frames import columns_of, is_category, series_values
+from fsframe.table.frames import FrameColumns, columns_of, is_category, series_values
 from fsframe.table.number_spellings import numbers_in, odd_cells
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
@@ -352,7 +352,8 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))
     contents = gathered(Path(name), DATA_FRAME, names, len(frame), column, blocks)
-    return attrs.evolve(contents, takes_codes=False, typed=typed)
+    row_names = FrameColumns(frame).has_row_names
+    return attrs.evolve(contents, takes_codes=False, typed=typed, row_names=row_names)
 
 
 def one_column(column: int, values: Column) -> Block:

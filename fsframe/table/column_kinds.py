@@ -265,8 +265,6 @@ class WordsRead:
         As in `fsframe.read`: what is done with columns of dates.
     decimal : {".", ","}, optional
         As for `spelled_numbers`.
-    tells_booleans : bool
-        Whether there is a note about columns of two words for yes and no.
     kinds : dict of str to ColumnKind
         By name, of columns that do not simply hold numbers.
     notes : list of str
@@ -287,7 +285,6 @@ class WordsRead:
 
     dates: str | None = None
     decimal: str | None = None
-    tells_booleans: bool = True
     kinds: dict[str, ColumnKind] = attrs.field(factory=dict)
     notes: list[str] = attrs.field(factory=list)
     texts: list[int] = attrs.field(factory=list)
@@ -331,8 +328,7 @@ class WordsRead:
             self.notes.append(note)
             return values
         if (words := looks_boolean(texts)) is not None:
-            if self.tells_booleans:
-                self.notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
+            self.notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
             return self._of_kind(name, cells, ColumnKind("boolean", words))
         if texts and all(days_of(text) is not None for text in texts):
             return self.days(place, name, cells)

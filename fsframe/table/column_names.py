@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from fsframe.table.text_file import is_number
 
 USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
@@ -281,3 +284,19 @@ def says_unknown(label: str) -> bool:
     (True, True, False)
     """
     return label.strip().lower() in _UNKNOWN
+
+
+def name_rows(cells: Sequence[str], missing: Callable[[str], bool]) -> bool:
+    """Whether the cells of a first column without a name are an index as added by spreadsheets and
+    data frames: different in each row, and text or a count of the rows.
+
+    >>> name_rows(["0", "1", "2"], lambda text: not text), name_rows(["a", "b", "a"], bool)
+    (True, False)
+    """
+    if len(set(cells)) != len(cells):
+        return False
+    if not all(is_number(cell) for cell in cells):
+        # A column of numbers may have missing values.
+        return not all(is_number(cell) or missing(cell) for cell in cells)
+    numbers = [float(cell) for cell in cells]
+    return numbers[0] in (0.0, 1.0) and all(b - a == 1 for a, b in pairwise(numbers))

@@ -15,6 +15,7 @@ from fsframe.errors import DataError
 from fsframe.table.arrays import (
     LARGEST,
     check_text,
+    column_block,
     too_large,
 )
 from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
@@ -117,6 +118,13 @@ def check_columns(
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
         annotated = [key for key in keys if key in beside and ROLES[role].of_rows]
         others = [key for key in keys if key not in annotated]
+        for key in others if beside and ROLES[role].of_rows else ():
+            if isinstance(key, str) and not key.isdigit() and key not in (names or ()):
+                hint = did_you_mean(key, [*beside, *(names or ())])
+                raise DataError(
+                    f"{what}, {ROLES[role].word}: there is no column {key!r}"
+                    + (hint or f"; rows have {some_of(beside, 6)}")
+                )
         return [
             *(n_columns + beside.index(str(key)) for key in annotated),
             *find_columns(names, n_columns, others, f"{what}, {ROLES[role].word}"),
@@ -130,29 +138,32 @@ def check_columns(
     return check_asked(find, word, label_among, **{role: roles.get(role) for role in ROLES})
 
 
-def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
+def check_names(
+    names: Sequence[str], columns: Sequence[int], path: object, *, in_line: bool = True
+) -> None:
     """Check that the columns have different names of a valid length.
+
+    `in_line` says whether the names are those in the first line of a text.
 
     DataError lists names given twice with their columns, or columns without a name.
     """
+    place = f"{path}, line of names" if in_line else f"{path}, names of columns"
     wanted = [names[column] for column in columns]
     nameless = [column + 1 for column in columns if not names[column]]
     if nameless:
         shown = ", ".join(map(str, nameless[:8])) + (", …" if len(nameless) > 8 else "")
-        raise DataError(
-            f"{path}, line of names: no name for column {shown}; name every column (a delimiter at "
-            "the end of the line adds an empty one)"
-        )
+        hint = " (a delimiter at the end of the line adds an empty one)" if in_line else ""
+        raise DataError(f"{place}: no name for column {shown}; name every column{hint}")
     twice = [name for name, count in Counter(wanted).items() if count > 1]
     if twice:
         places = [
             f"{name[:60]!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
             for name in twice[:5]
         ]
+        hint = ", or, if the first line is a row and not names, say so (header=False, --no-header)"
         raise DataError(
-            f"{path}, line of names: used more than once: {some_of([*places, *twice[5:]])}; rename "
-            "the columns, or, if the first line is a row and not names, say so (header=False, "
-            "--no-header)"
+            f"{place}: used more than once: {some_of([*places, *twice[5:]])}; rename the columns"
+            + hint * in_line
         )
     check_text(wanted, f"{path}: the name", "the column")
     long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
@@ -160,8 +171,13 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
         raise DataError(f"{path}: the name {long[:30]!r}… is longer than {MAX_NAME_BYTES} bytes")
 
 
-def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
-    """Raise DataError, naming the first, if a value is infinite or too large (`magnitudes`)."""
+def check_finite(
+    X: NDArray[Any], where: Callable[[int, int], str], *, takes_codes: bool = True
+) -> None:
+    """Raise DataError, naming the first, if a value is infinite or too large.
+
+    `takes_codes` says whether codes of missing values can be said.
+    """
     wrong = too_large(X)
     if wrong is not None:
         row, column = np.unravel_index(int(np.argmax(wrong)), X.shape)
@@ -172,10 +188,13 @@ def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
             others += f" in {len(columns)} columns"
         place, value = where(int(row), int(column)), float(X[row, column])
         if np.isinf(value):
+            way = "or make it missing"
+            if takes_codes:
+                way = f"leave the field empty if it is missing, or say so (na='{value:g}', --na "
+                way += f"{value:g})"
             raise DataError(
                 f"{place}: infinite, or too large for a number ({value:g}){others}; correct it, "
-                f"leave the field empty if it is missing, or say so (na='{value:g}', --na "
-                f"{value:g})"
+                + way
             )
         raise DataError(
             f"{place}: too large (above {LARGEST:g} in magnitude, so that its square is infinite)"
@@ -217,8 +236,9 @@ class FeatureReview:
         self._empty += [names[c] for c in np.flatnonzero(empty).tolist()]
         self._constant += [names[c] for c in np.flatnonzero(constant).tolist()]
 
-    def warnings(self) -> list[str]:
-        """One sentence for each kind of weakness found."""
+    def warnings(self, *, takes_codes: bool = True) -> list[str]:
+        """One sentence for each kind of weakness found; `takes_codes` as for `check_finite`."""
+        way = "say it (--na CODE, na=)" if takes_codes else "make it missing"
         return [
             f"{len(names)} column{'s' * (len(names) > 1)} {what.format(some_of(names))}"
             for names, what in (
@@ -228,18 +248,27 @@ class FeatureReview:
                 (
                     self._coded,
                     "in which a repeated extreme value looks like a code for a missing one: {}; "
-                    "if so, say it (--na CODE, na=)",
+                    f"if so, {way}",
                 ),
             )
             if names
         ]
 
 
-def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
-    """Warnings about the columns of a table in memory."""
+# Numbers in one block of a sparse table: 32 MiB as float64.
+_BLOCK = 1 << 22
+
+
+def feature_warnings(X: Any, names: Sequence[str], *, takes_codes: bool = True) -> list[str]:
+    """Warnings about the columns of a table in memory; `takes_codes` as for `check_finite`."""
     review = FeatureReview()
-    review.add(X, names)
-    return review.warnings()
+    n_samples, n_features = X.shape
+    # What is not an array becomes one block by block.
+    width = n_features if isinstance(X, np.ndarray) else max(1, _BLOCK // n_samples)
+    for start in range(0, n_features, width):
+        stop = min(start + width, n_features)
+        review.add(column_block(X, start, stop), names[start:stop])
+    return review.warnings(takes_codes=takes_codes)
 
 
 _HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import (
     as_groups,
     as_labels,
@@ -22,6 +22,8 @@ from fsframe.table.arrays import (
     kept_columns,
     whole_weights,
 )
+from fsframe.table.assembly import Columns, features_only, from_columns
+from fsframe.table.column_facts import contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -29,26 +31,19 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.table.doubts import doubts_of_frame, raises_doubts
+from fsframe.table.columns import feature_warnings
 from fsframe.table.frames import (
-    check_asked_of_frame,
+    AnnotatedColumns,
+    FrameColumns,
     check_same_order,
-    columns_of,
-    features_of_frame,
     is_annotated,
-    is_category,
     is_frame,
     is_labelled,
     of_labelled,
-    row_word,
-    take_annotated,
-    take_frame,
-    with_label,
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
-from fsframe.table.labels import LabelColumn
-from fsframe.table.roles import Keys, Layout, asked_sides, names_of, spelled_out
+from fsframe.table.roles import Keys, as_keys, asked_sides, names_of, said, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
@@ -198,7 +193,7 @@ class Dataset(FrozenTable):
             X = of_labelled(X, ())
         if is_frame(X):
             check_same_order(X, {"labels": y, "groups": groups, "weights": weights})
-            parts = take_frame(X)
+            parts = features_only(FrameColumns(X))
             X, warnings = parts.X, (*parts.warnings, *warnings)
             kinds = parts.kinds if kinds is None else kinds
             feature_names = parts.feature_names if feature_names is None else feature_names
@@ -350,47 +345,26 @@ class Dataset(FrozenTable):
             "ordinal": as_ordinal(ordinal), "keep": keep, "weight": weight, "event": event,
             "time": time, "adjust": adjust, **further,
         }  # fmt: skip
-        names = features_of_frame(frame)
-        roles = spelled_out(roles, names)
-        asked = check_asked_of_frame(frame, **roles)
-        layout = Layout.of(asked, len(names), roles)
+        roles |= {"dates": dates, "missing_label": missing_label}
+        nominal = categorical if isinstance(categorical, bool) else as_keys(categorical)
         kind = task if event is None else "regression"
         beside: dict[str, Any] = {}
         if is_annotated(frame):
-            parts = take_annotated(frame, layout, layer, dates=dates)
-            if missing_label is not None:
-                raise RequestError(
-                    "missing_label is for data frames: select the rows of the AnnData"
-                )
+            table: Columns = AnnotatedColumns.of(frame, layer, roles)
             beside = {name: frame.obs[name] for name in frame.obs}
         else:
-            given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
-                     "dates": dates, "adjust": adjust}  # fmt: skip
-            doubts, last = doubts_of_frame(frame, asked, name, given), layout.label
-            notes: list[str] = []
-            if label is None and last is not None and raises_doubts(frame, last):
-                notes = doubts.check_default_label(last, kind)
-            try:
-                worded = (*texts, *([] if event is None else [event]))
-                parts = take_frame(frame, layout, dates=dates, worded=worded)
-            except UntidyTableError as error:
-                assert last is not None
-                raise doubts.untidy(error.problem, last) from None
-            parts = attrs.evolve(parts, warnings=(*notes, *parts.warnings))
-        row = row_word(frame.obs if is_annotated(frame) else frame)
-        holder = columns_of(frame.obs if is_annotated(frame) else frame)
-        of_label = LabelColumn(
-            name=parts.label_name,
-            table="the frame",
-            where=lambda place: f"the frame, {row(place)}, label {parts.label_name!r}",
-            row=row,
-            decimal=None,
-            typed=is_category(dict(holder)[parts.label_name].dtype),
-            tells_text=True,
-            guessed=label is None,
+            table = FrameColumns(frame)
+        parts = from_columns(
+            table,
+            roles,
+            kind,
+            worded=(*texts, *([] if event is None else [event])),
+            given=said({**roles, "drop": as_keys(drop), "categorical": nominal}),
+            contents=lambda: contents_of_frame(frame, name),
         )
-        parts, kind = with_label(parts, of_label, kind, leave_out=missing_label == "drop")
-        data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name, task=kind)
+        data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name)
+        reviewed = feature_warnings(data.matrix, data.feature_names, takes_codes=False)
+        data = attrs.evolve(data, warnings=(*data.warnings, *reviewed))
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.arrays import as_whole
-from fsframe.table.column_facts import Contents, contents_of_frame
+from fsframe.table.column_facts import Contents
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
-from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.labels import Cells
-from fsframe.table.roles import ROLES, AskedColumns, as_keys, said, shortened
+from fsframe.table.roles import ROLES, as_keys, shortened
 from fsframe.table.text_file import is_number
 
 _FEW, _MANY = 10, 20
@@ -108,33 +107,6 @@ class Doubts:
         return in_short(added(more, self.given), guesses.names, self.given)
 
 
-def doubts_of_frame(frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]) -> Doubts:
-    """The doubts about a data frame, with arguments that may be the defaults."""
-    several = {role: given[role] for role in ("drop", "categorical", "adjust")}
-    lists = {role: as_keys(keys) for role, keys in several.items() if not isinstance(keys, bool)}
-    taken = {place for role, places in asked.items() if role != "label" for place in places}
-    return Doubts(lambda: contents_of_frame(frame, name), said({**given, **lists}), taken)
-
-
-def raises_doubts(frame: Any, last: int) -> bool:
-    """Whether the last column of a data frame may not be the label, so that all columns have to be
-    looked at."""
-    columns = columns_of(frame)
-    if is_usual_label(columns[last][0]):
-        return False
-    values, _ = values_of(columns[last][1])
-    others = [series for k, (_, series) in enumerate(columns) if k != last]
-    titles = [title for title, _ in columns]
-    different = len(np.unique(values)) if isinstance(values, np.ndarray) else _MANY + 1
-    return (
-        different > min(_MANY, max(2, len(frame) // 2))
-        or any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
-        or any(map(is_usual_label, titles))
-        or names_raise_doubts(titles)
-        or (len(columns) > _MANY and bool(likely_names(titles)))
-    )
-
-
 def looks_doubtful(
     names: Sequence[str],
     label_name: str,
@@ -160,14 +132,17 @@ def looks_doubtful(
         return False
     if other_texts or any(is_usual_label(name) for name in names) or names_raise_doubts(names):
         return True
-    different = {text for text in cells if not missing(text)}
-    if all(map(is_number, different)):
-        whole = all(float(text).is_integer() for text in different if "inf" not in text.lower())
-        kind = "whole number" if whole else "number"
-        return looks_measured(kind, len(different), len(cells)) or (
-            len(different) <= _FEW and len(names) > _MANY and bool(likely_names(names))
-        )
-    return 2 * len(different) > len(cells) > _MANY
+    if isinstance(cells, np.ndarray):
+        numbers = set(cells[~np.isnan(cells)].astype(np.float64).tolist())
+    else:
+        different = {text for text in cells if not missing(text)}
+        if not all(map(is_number, different)):
+            return 2 * len(different) > len(cells) > _MANY
+        numbers = {float(text) for text in different}
+    whole = all(number.is_integer() for number in numbers if np.isfinite(number))
+    return looks_measured("whole number" if whole else "number", len(numbers), len(cells)) or (
+        len(numbers) <= _FEW and len(names) > _MANY and bool(likely_names(names))
+    )
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:

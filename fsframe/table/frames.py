@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.arrays import EXACT, check_whole, is_sparse
-from fsframe.table.column_kinds import (
-    ColumnKind,
-    WordsRead,
-    check_readings,
-    coded_together,
-    level_text,
-)
-from fsframe.table.labels import LabelColumn
+from fsframe.errors import DataError, RequestError
+from fsframe.table.arrays import EXACT, is_sparse
+from fsframe.table.cells import BadColumn, Taken
+from fsframe.table.column_kinds import level_text
+from fsframe.table.column_names import name_rows
 from fsframe.table.number_spellings import plain_numbers
-from fsframe.table.roles import ROLES, AskedColumns, Keys, Layout, check_asked
-from fsframe.text import counted, did_you_mean, some_of
+from fsframe.table.roles import Layout
+from fsframe.table.text_file import is_missing, is_number
+from fsframe.text import did_you_mean
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -42,10 +39,10 @@ def frame_texts(frame: Any, column: int) -> list[str]:
 
 def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
     """A column as numbers, NaN where missing, or as texts, None where missing."""
-    values, _ = values_of(series)
-    if values is None:
-        return [None if value is None else str(value) for value in as_list(series)]
-    return values if isinstance(values, list) else np.asarray(values, dtype=np.float64)
+    cells = cells_of(series)
+    if isinstance(cells, np.ndarray):
+        return np.asarray(cells, dtype=np.float64)
+    return [text or None for text in cells] if is_category(series.dtype) else _known(cells)
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
@@ -83,30 +80,35 @@ def is_category(dtype: Any) -> bool:
     return kind == "category" or kind.startswith(("Categorical", "Enum", "dictionary"))
 
 
-def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
-    """Numbers, a list of texts (None where missing), or None for other types; and whether the
-    column has a categorical type."""
+def cells_of(series: Any) -> NDArray[Any] | list[str]:
+    """A column as numbers, NaN where missing, or as `column_texts`.
+
+    Truth values, durations (in seconds) and objects that are all numbers are numbers, too.
+    """
     kind = str(series.dtype)
     if kind.startswith("Sparse["):
         series = series.sparse.to_dense()
         kind = str(series.dtype)
-    if is_category(series.dtype):
-        return _plain(as_list(series)), True
-    if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
-        return series.to_numpy().astype(kind.lower(), copy=False), False
-    if kind.lower().startswith(("int", "uint")):
-        return _as_whole(series), False
-    if kind.lower().startswith(("float", "bool", "double")):
-        return _as_floats(series), False
-    if kind.startswith(("object", "str", "String", "large_string")):
-        return _plain(as_list(series)), False
-    if kind.startswith("Decimal"):
-        return _as_floats(series), False
-    if kind.lower().startswith(("timedelta", "duration")):
-        return _as_seconds(series), False
-    if kind.lower().startswith("null"):
-        return np.full(len(series), np.nan), False
-    return None, False
+    if (small := _byte_type(series)) is not None:
+        return np.asarray(series.to_numpy().astype(small, copy=False))
+    plain = kind.lower()
+    if plain.startswith(("int", "uint", "float", "bool", "double", "decimal")):
+        return _as_floats(series)
+    if plain.startswith(("timedelta", "duration")):
+        return _as_seconds(series)
+    if plain.startswith("null"):
+        return np.full(len(series), np.nan)
+    values = as_list(series)
+    if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return column_texts(series)
+
+
+def column_texts(series: Any) -> list[str]:
+    """The cells of a column as text, empty where missing; blanks stripped, unless it has a
+    categorical type."""
+    texts = series_texts(series)
+    return texts if is_category(series.dtype) else [text.strip() for text in texts]
 
 
 def _has_missing(series: Any) -> bool:
@@ -129,15 +131,6 @@ def _as_seconds(series: Any) -> NDArray[np.float64]:
     return _as_floats(series.dt.total_nanoseconds()) / 1e9
 
 
-def _as_whole(series: Any) -> NDArray[np.float64]:
-    """A column of whole numbers; DataError if two of them would become equal."""
-    values = _as_floats(series)
-    if (np.abs(values) > EXACT).any():
-        known = [value for value in as_list(series) if value is not None]
-        check_whole(np.array(known)[:, None], f"column {series.name!r}")
-    return values
-
-
 def as_list(series: Any) -> list[Any]:
     values: list[Any] = series.to_list()
     # NaN and pandas.NA, which equals nothing and has no truth value, are missing.
@@ -153,77 +146,12 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
-    """Numbers if all values are numbers, else text."""
-    if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return [None if value is None else str(value) for value in values]
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class FrameParts:
-    """The contents of a data frame, called as the arguments of `Dataset.from_arrays`.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
-    feature_names : tuple of str
-    categorical : (n_features,) bool
-    y : (n_samples,) numbers or list of text, or None
-    label_name : str
-    warnings : tuple of str
-    groups : (n_samples,) object, or None
-    group_name : str
-    kinds : mapping of str to ColumnKind
-        Kinds of columns that do not simply hold numbers.
-    keep : (n_features,) bool, optional
-        Columns that every stage keeps.
-    weights : (n_samples,) object, or None
-    weight_name : str
-    """
-
-    X: Any
-    feature_names: tuple[str, ...]
-    categorical: NDArray[np.bool_]
-    y: NDArray[Any] | list[str] | None
-    label_name: str
-    warnings: tuple[str, ...]
-    groups: NDArray[Any] | None = None
-    group_name: str = ""
-    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
-    keep: Sequence[bool] | None = None
-    weights: NDArray[Any] | None = None
-    weight_name: str = "weight"
-
-
 def row_word(frame: Any) -> Callable[[int], str]:
     """What messages call the rows of a frame: by number from 1, and by an index of their own."""
     index: Any = getattr(frame, "index", None)
     if not hasattr(frame, "iloc") or type(index).__name__ == "RangeIndex":
         return lambda row: f"row {row + 1}"
     return lambda row: f"row {row + 1} ({index[row]!s:.40})"
-
-
-def with_label(
-    parts: FrameParts, label: LabelColumn, task: str | None, *, leave_out: bool
-) -> tuple[FrameParts, str]:
-    """The parts with the label read, of the rows that have one if others are to be left out, and
-    the task."""
-    assert parts.y is not None
-    found = label.read(parts.y, task, leave_out=leave_out)
-
-    def rows(values: Any) -> Any:
-        return values if values is None or found.known is None else values[found.known]
-
-    read = attrs.evolve(
-        parts,
-        X=rows(parts.X),
-        y=found.values,
-        groups=rows(parts.groups),
-        weights=rows(parts.weights),
-        warnings=(*found.notes, *parts.warnings),
-    )
-    return read, found.task
 
 
 def is_frame(given: Any) -> bool:
@@ -281,111 +209,151 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
     return appended(frame, arrays), names
 
 
-def take_frame(
-    frame: Any,
-    layout: Layout | None = None,
-    *,
-    dates: str | None = None,
-    worded: Sequence[str] = (),
-) -> FrameParts:
-    """The features and the label of a frame.
+@attrs.frozen(eq=False)
+class FrameColumns:
+    """The columns of a data frame, as `fsframe.table.assembly.Columns`.
 
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        Missing values (NaN, NA, null) become NaN; an index is not a column.
-    layout : Layout, optional
-        By default all columns are features, and there is no label. Columns of a categorical type
-        (category, Categorical, Enum, dictionary) are categorical besides.
-    dates
-        As in `Dataset.from_frame`.
-    worded : sequence of str
-        Columns that are categorical if they hold text.
-
-    Raises
-    ------
-    DataError
-        Listing all columns that hold neither numbers nor categories.
+        Missing values (NaN, NA, null) become NaN; an index is not a column. Words for a missing
+        value are missing in text, not among the levels of a categorical type.
+    what : object
+        What messages call the frame.
     """
-    columns = columns_of(frame)
-    names = [name for name, _ in columns]
-    check_readings(dates=dates)
-    layout = layout or Layout.of({}, len(names), {})
-    features, place = layout.features, layout.label
-    if not features:
-        usable = counted(int(place is not None), "usable column")
-        raise DataError(f"the frame has {usable}; a table needs at least one feature")
-    mask = np.array(layout.categorical)
-    kept: list[NDArray[Any]] = []
-    words = WordsRead(dates=dates, tells_booleans=False)
-    for position, column in enumerate(features):
-        name, series = columns[column]
-        values, nominal = values_of(series)
-        order = layout.orders.get(column, _own_order(series))
-        nominal = nominal or (name in worded and isinstance(values, list))
-        mask[position] = order is None and (nominal or mask[position])
-        numbers = _numbers(values, series, name, order, position, bool(mask[position]), words)
-        if numbers is not None:
-            kept.append(numbers)
-    _check_usable(words, [names[column] for column in features], features_only=place is None)
-    forms = {values.dtype for values in kept}
-    small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
-    X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
-    for position, values in enumerate(kept):
-        X[:, position] = values
-    y: NDArray[Any] | list[str] | None = None
-    label_name = "class"
-    if place is not None:
-        label_name = names[place]
-        y = label_cells(columns[place][1], label_name)
-    return FrameParts(
-        X=X,
-        feature_names=tuple(names[column] for column in features),
-        categorical=mask,
-        y=y,
-        label_name=label_name,
-        warnings=tuple(coded_together(words.notes)),
-        kinds=words.kinds,
-        keep=layout.keep,
-        **layout.of_rows(lambda k: (names[k], group_values(columns[k][1]))),
-    )
 
+    frame: Any
+    what: object = "the frame"
+    decimal = None
+    delimiter = ""
+    takes_codes = False
+    beside = ()
+    missing = staticmethod(is_missing)
 
-def _check_usable(words: WordsRead, names: Sequence[str], *, features_only: bool) -> None:
-    """Raise DataError listing the columns that cannot be used, by problem.
+    @cached_property
+    def _columns(self) -> list[tuple[str, Any]]:
+        return columns_of(self.frame)
 
-    What it proposes for a frame of features only is done to the frame; there are no options.
-    """
-    if features_only:
-        categories = "make them categories (X.astype({'NAME': 'category'}))"
-        ways = (
-            f"drop them from the frame, or {categories}",
-            "drop them from the frame, or make them numbers",
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(name for name, _ in self._columns)
+
+    @property
+    def n_fields(self) -> int:
+        """Number of columns."""
+        return len(self._columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    @cached_property
+    def row(self) -> Callable[[int], str]:
+        """A row, for messages."""
+        return row_word(self.frame)
+
+    def where(self, row: int, column: int) -> str:
+        """The frame, row and column of a cell, for messages."""
+        return f"{self.what}, {self.row(row)}, {self.word(column)}"
+
+    def word(self, column: int) -> str:
+        """A column, for messages."""
+        return f"column {self.names[column]!r}"
+
+    @cached_property
+    def has_row_names(self) -> bool:
+        """Whether the first column, which has no name, names or counts the rows."""
+        if self.n_fields < 3 or self.names[0]:
+            return False
+        return name_rows(series_texts(self._columns[0][1]), is_missing)
+
+    def is_typed(self, column: int) -> bool:
+        """Whether a column has a categorical type."""
+        return is_category(self._columns[column][1].dtype)
+
+    def by_type(self, layout: Layout) -> Layout:
+        """The layout in which columns of a categorical type are so: in the order of their levels
+        if pandas knows one."""
+        own = {column: _own_order(self._columns[column][1]) for column in layout.features}
+        ordered = {column: order for column, order in own.items() if order is not None}
+        return attrs.evolve(
+            layout,
+            orders={**ordered, **layout.orders},
+            categorical=[
+                column not in ordered
+                and column not in layout.orders
+                and (nominal or self.is_typed(column))
+                for column, nominal in zip(layout.features, layout.categorical, strict=True)
+            ],
         )
-    else:
-        ways = (
-            "drop them (--drop, drop=), declare them categorical (--categorical, "
-            "categorical=), or ordinal (--ordinal, ordinal=)",
-            "drop them (--drop, drop=), or convert them to days (--dates days, dates='days')",
-        )
-    held = ((words.texts, "neither numbers nor categories"), (words.dated, "dates"))
-    problems = [
-        f"column{'s' * (len(places) > 1)} {some_of([repr(names[k]) for k in places], 10)} "
-        f"hold{'s' * (len(places) == 1)} {what}: {way}"
-        for (places, what), way in zip(held, ways, strict=True)
-        if places
-    ]
-    problems += [
-        f"these levels are missing from the order of column {names[k]!r}: "
-        f"{', '.join(levels[:10])} (--ordinal '{names[k]}=low<high', ordinal={{{names[k]!r}: "
-        "['low', 'high']})"
-        if levels
-        else f"column {names[k]!r} is of a type without levels"
-        for k, levels in words.unknown
-    ]
-    if problems:
-        kind = UntidyTableError if words.texts or words.dated else DataError
-        raise kind("the frame: " + "; ".join(problems))
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """The cells of some columns as text, empty where missing, one after the other."""
+        for column in columns:
+            yield column, column_texts(self._columns[column][1])
+
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """Some columns (ascending) as numbers, the label as numbers or texts, others as texts.
+
+        Columns of text that are all numbers are numbers. Bytes if all columns are, of one type.
+        """
+        forms = {_byte_type(self._columns[column][1]) for column in columns}
+        kind = forms.pop() if len(forms) == 1 else None
+        taken = Taken(np.empty((self.n_rows, len(columns)), kind or np.float64), {})
+        for place, column in enumerate(columns):
+            series = self._columns[column][1]
+            cells = cells_of(series)
+            if isinstance(cells, np.ndarray):
+                taken.X[:, place] = cells
+                if str(series.dtype).lower().startswith("bool"):
+                    taken.truths.append(column)
+                continue
+            taken.X[:, place] = np.nan
+            numbers = None if self.is_typed(column) else plain_numbers(_known(cells))
+            if numbers is not None:
+                taken.X[:, place] = numbers
+                taken.spelled.append(column)
+            else:
+                self._add_bad(taken, column, cells)
+        taken.texts.update(self.texts(beside))
+        if label is not None:
+            series = self._columns[label][1]
+            cells = cells_of(series)
+            # Of larger numbers, only their texts tell whether two of them become one.
+            large = isinstance(cells, np.ndarray) and bool((np.abs(cells) > EXACT).any())
+            texts = column_texts(series) if large else cells
+            if isinstance(texts, list):
+                texts = [text.strip() for text in texts]
+            taken.texts[label] = texts
+        return taken
+
+    def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
+        """Note a column with cells that are no numbers, unless all are missing."""
+        typed = self.is_typed(column)
+        odd = {
+            text
+            for text in set(cells)
+            if text and (typed or not (is_number(text) or is_missing(text)))
+        }
+        if odd:
+            row = next(row for row, text in enumerate(cells) if text in odd)
+            many = sum(text in odd for text in cells)
+            taken.bad[column] = BadColumn(column, row, cells[row], many)
+
+
+def _known(cells: Sequence[str]) -> list[str | None]:
+    """Cells of text with None for those that are missing."""
+    missing = {text for text in set(cells) if is_missing(text)}
+    return [None if text in missing else text for text in cells]
+
+
+def _byte_type(series: Any) -> Any:
+    """The type of a column of bytes without missing values; None of others."""
+    kind = str(series.dtype)
+    small = kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series)
+    return np.dtype(kind.lower()) if small else None
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:
@@ -396,78 +364,11 @@ def _own_order(series: Any) -> tuple[str, ...] | None:
     return tuple(level_text(level) for level in kind.categories)
 
 
-def _numbers(
-    values: NDArray[Any] | list[Any] | None,
-    series: Any,
-    name: str,
-    order: tuple[str, ...] | None,
-    place: int,
-    nominal: bool,
-    words: WordsRead,
-) -> NDArray[Any] | None:
-    """The `values_of` a column as numbers; None if it cannot be used, which `words` records."""
-    kind = str(series.dtype).lower()
-    if values is None and order is not None:
-        words.unknown.append((place, ()))
-    elif values is None and kind.startswith(("date", "timestamp")):
-        return words.days(place, name, series_texts(series))
-    elif values is None:
-        words.texts.append(place)
-    if values is None:
-        return None
-    if not isinstance(values, list) and not order:
-        if order is not None:
-            return words.ranked(name, values)
-        if kind.startswith("bool"):
-            words.kinds[name] = ColumnKind("boolean")
-        return values
-    cells = values if isinstance(values, list) else values.tolist()
-    if order is not None:
-        cells = [None if cell is None or cell != cell else level_text(cell) for cell in cells]
-    if not nominal:
-        cells = [cell or None for cell in cells]
-    numbers = None if order is not None or nominal else plain_numbers(cells)
-    if numbers is not None:
-        words.notes.append(f"column {name!r} holds text, and was read as numbers")
-        return numbers
-    return words.numbers(place, name, cells, order=order, nominal=nominal)
-
-
-def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
-    """Positions of columns by name or number; DataError lists keys that name none, or several."""
-    positions: list[int] = []
-    wrong: list[str] = []
-    for key in [keys] if isinstance(keys, (str, int)) else keys:
-        if isinstance(key, str):
-            places = [place for place, name in enumerate(names) if name == key]
-        else:
-            places = [key % len(names)] if -len(names) <= key < len(names) else []
-        if len(places) == 1:
-            positions += places
-        else:
-            hint = did_you_mean(key, list(names)) if isinstance(key, str) and not places else ""
-            wrong.append(f"{key!r}" + (" (several)" if places else hint))
-    if wrong:
-        raise DataError(f"{what}: the frame has no column {', '.join(wrong)}")
-    return positions
-
-
 def group_values(series: Any) -> NDArray[Any]:
     """The names of groups in a column, None where missing."""
     names = np.empty(len(series), dtype=object)
     names[:] = as_list(series)
     return names
-
-
-def label_cells(series: Any, name: str) -> NDArray[Any] | list[str]:
-    """The label in a column as numbers, NaN where missing, or texts without outer blanks, empty
-    where missing."""
-    values, _ = values_of(series)
-    if values is None:
-        raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
-    if isinstance(values, list):
-        return ["" if value is None else value.strip() for value in values]
-    return values
 
 
 def is_annotated(given: Any) -> bool:
@@ -532,77 +433,121 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     return frame
 
 
-def features_of_frame(frame: Any) -> list[str]:
-    """The names of all columns of a frame, or of the features of an AnnData."""
-    return [str(name) for name in (frame.var_names if is_annotated(frame) else frame_names(frame))]
+@attrs.frozen(eq=False)
+class AnnotatedColumns:
+    """The features of an AnnData, or of one of its layers, with the columns of `obs` beside them,
+    as `fsframe.table.assembly.Columns`.
 
+    Sparse values stay sparse if that saves memory.
 
-def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
-    """`check_asked` of the columns of a frame, or of an AnnData and its `obs`."""
-    annotated = is_annotated(frame)
-    obs_columns: list[str] = []
-    names = features_of_frame(frame)
-    if annotated:
-        obs_columns = [str(name) for name in frame.obs.columns]
+    Parameters
+    ----------
+    given : AnnData
+    X : (n_samples, n_features) array or sparse array
+    """
+
+    given: Any
+    X: Any
+    what = "the AnnData"
+    decimal = None
+    delimiter = ""
+    takes_codes = False
+    has_row_names = False
+    missing = staticmethod(is_missing)
+
+    @classmethod
+    def of(cls, given: Any, layer: str | None, roles: Mapping[str, Any]) -> AnnotatedColumns:
+        """The columns with the values of a layer.
+
+        Raises
+        ------
+        DataError
+            If there is no such layer, no label is named, or a role does not apply to numbers.
+        RequestError
+            If rows without a label are to be left out.
+        """
         if not isinstance(roles["label"], str):
             raise DataError(
                 "name the column of obs that is the label (label=): "
-                f"{', '.join(obs_columns[:12]) or '—'}"
+                f"{', '.join([str(name) for name in given.obs.columns][:12]) or '—'}"
             )
-    every = [*names, *obs_columns]
+        if roles["ordinal"] or roles["dates"]:
+            raise DataError(
+                "features of an AnnData are numbers: ordinal and dates do not apply to them"
+            )
+        if roles["missing_label"] is not None:
+            raise RequestError("missing_label is for data frames: select the rows of the AnnData")
+        if layer is not None and layer not in given.layers:
+            known_layers = list(given.layers)
+            raise DataError(
+                f"the AnnData has no layer {layer!r}{did_you_mean(layer, known_layers)}; it has "
+                f"{', '.join(known_layers) or 'none'}"
+            )
+        X = given.X if layer is None else given.layers[layer]
+        return cls(given, X.tocsc() if is_sparse(X) else np.asarray(X))
 
-    def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        if annotated and role in ("label", "groups", "weight"):
-            return [len(names) + place for place in find_named(obs_columns, keys, ROLES[role].word)]
-        known = every if ROLES[role].side else names
-        return find_named(known, keys, ROLES[role].word)
+    @cached_property
+    def _obs(self) -> FrameColumns:
+        return FrameColumns(self.given.obs, self.what)
 
-    n_columns = 0 if annotated else len(names)
-    return check_asked(find, lambda k: f"column {every[k]!r}", n_columns, **roles)
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(map(str, self.given.var_names))
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the annotations of rows."""
+        return self._obs.names
 
-def take_annotated(
-    given: Any,
-    layout: Layout,
-    layer: str | None,
-    *,
-    dates: str | None = None,
-) -> FrameParts:
-    """The features of an AnnData, or one of its layers, and columns of `obs` as label and groups.
+    @property
+    def n_fields(self) -> int:
+        """Number of features."""
+        return len(self.names)
 
-    Places of columns of `obs` follow those of the features. Sparse values stay sparse if that saves
-    memory.
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._obs.n_rows
 
-    Raises
-    ------
-    DataError
-        If there is no such layer, or a role does not apply to numbers.
-    """
-    if layout.orders or dates:
-        raise DataError(
-            "features of an AnnData are numbers: ordinal and dates do not apply to them"
-        )
-    names = [str(name) for name in given.var_names]
+    def row(self, row: int) -> str:
+        """A row, for messages."""
+        return self._obs.row(row)
 
-    annotations = dict(enumerate(columns_of(given.obs), start=len(names)))
-    assert layout.label is not None
-    label_name, label = annotations[layout.label]
-    kept = layout.features
-    if layer is not None and layer not in given.layers:
-        known_layers = list(given.layers)
-        raise DataError(
-            f"the AnnData has no layer {layer!r}{did_you_mean(layer, known_layers)}; it has "
-            f"{', '.join(known_layers) or 'none'}"
-        )
-    X = given.X if layer is None else given.layers[layer]
-    X = X.tocsc() if is_sparse(X) else np.asarray(X)
-    return FrameParts(
-        X=X if len(kept) == len(names) else X[:, kept],
-        feature_names=tuple(names[k] for k in kept),
-        categorical=np.array(layout.categorical, dtype=bool),
-        keep=layout.keep,
-        y=label_cells(label, label_name),
-        label_name=label_name,
-        warnings=(),
-        **layout.of_rows(lambda k: (annotations[k][0], group_values(annotations[k][1]))),
-    )
+    def where(self, row: int, column: int) -> str:
+        """The AnnData, row and column of a cell, for messages."""
+        return f"{self.what}, {self.row(row)}, {self.word(column)}"
+
+    def word(self, column: int) -> str:
+        """A feature or an annotation, for messages."""
+        at = column - self.n_fields
+        return f"feature {self.names[column]!r}" if at < 0 else self._obs.word(at)
+
+    def is_typed(self, column: int) -> bool:
+        """Whether an annotation has a categorical type."""
+        return column >= self.n_fields and self._obs.is_typed(column - self.n_fields)
+
+    def by_type(self, layout: Layout) -> Layout:
+        """The layout as it is: features are numbers."""
+        return layout
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """The cells of annotations as text; those of features are numbers, which are checked as
+        such."""
+        for column in columns:
+            if column >= self.n_fields:
+                ((_, texts),) = self._obs.texts([column - self.n_fields])
+                yield column, texts
+
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """Some features, the label as numbers or texts, others as texts."""
+        X = self.X if len(columns) == self.n_fields else self.X[:, columns]
+        taken = Taken(X, dict(self.texts(beside)))
+        if label is not None and label < self.n_fields:
+            values = self.X[:, [label]]
+            values = values.toarray() if is_sparse(values) else values
+            taken.texts[label] = values[:, 0]
+        elif label is not None:
+            at = label - self.n_fields
+            taken.texts[label] = self._obs.taken([], at, []).texts[at]
+        return taken

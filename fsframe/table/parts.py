@@ -24,7 +24,7 @@ from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
-from fsframe.table.frames import group_values, is_category, label_cells
+from fsframe.table.frames import cells_of, group_values, is_category
 from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (
     Unsound,
@@ -334,7 +334,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
         assert isinstance(reader, Hdf5Rows)
         cells = cells_of_array(reader.label())
     else:
-        cells = _column(reader, label_name, partial(label_cells, name=label_name))
+        cells = _column(reader, label_name, cells_of)
         if label is None and task != "regression":
             free_names = [name for k, name in enumerate(everything) if k not in asked["drop"]]
             check_label_in_parts(free_names, label_name, cells, what)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
 
-from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import (
     cannot_leave_rows_out,
     dataset_from_arrays,
     labelled_rows,
 )
 from fsframe.table.arrays import freeze
-from fsframe.table.assembly import assembled
+from fsframe.table.assembly import Columns, from_columns
+from fsframe.table.column_facts import contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -26,15 +28,12 @@ from fsframe.table.column_kinds import (
     ranks,
 )
 from fsframe.table.columns import (
-    check_columns,
-    check_names,
     feature_groups_of,
     feature_warnings,
     find_column,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import Doubts
-from fsframe.table.frames import is_annotated, is_frame, is_labelled
+from fsframe.table.frames import FrameColumns, is_annotated, is_frame, is_labelled
 from fsframe.table.further_files import label_of
 from fsframe.table.reader import (
     ArrayTable,
@@ -45,11 +44,11 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, Keys, Layout, as_keys, asked_sides, only, said, spelled_out
+from fsframe.table.roles import Keys, as_keys, asked_sides, said, spelled_out
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
-from fsframe.text import counted, some_of
+from fsframe.text import some_of
 
 
 def read(
@@ -271,33 +270,30 @@ def read(
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if labels is not None:
         asked["label"] = label = label_of(table)
-    if isinstance(table, Sheet):
-        if table.cells.decimal == ",":
-            # Few rows to predict may not show it.
-            reading["decimal"] = ","
-        worded = (*texts, *([] if event is None else [event]))
-        return finished(from_sheet(table, asked, task, worded=worded, given=reading))
     if isinstance(table, ArrayTable):
         if missing_label is not None:
             table = labelled_rows(table, label)
         data = dataset_from_arrays(table, asked, task)
         return finished(_ranked(data, orders), table.others)
-    try:
-        task = None if event else task
-        data = Dataset.from_frame(
-            table,
-            label,
-            task=task,
-            name=table_name(table_path),
-            missing_label=missing_label,
-            **roles,
-        )
-    except UntidyTableError as error:
-        raise UntidyTableError(f"{table_path}: {error.problem}", error.ways) from None
-    except DataError as error:
-        raise DataError(f"{table_path}: {error}") from None
-    notes = feature_warnings(data.values, data.feature_names)
-    return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
+    worded = (*texts, *([] if event is None else [event]))
+    if isinstance(table, Sheet):
+        if table.cells.decimal == ",":
+            # Few rows to predict may not show it.
+            reading["decimal"] = ","
+        columns: Columns = table
+        contents = partial(contents_of_sheet, table)
+    else:
+        columns = FrameColumns(table, table_path)
+        contents = partial(contents_of_frame, table, str(table_path))
+    parts = from_columns(columns, asked, task, worded=worded, given=reading, contents=contents)
+    titles = parts.feature_names
+    reviewed = feature_warnings(parts.X, titles, takes_codes=columns.takes_codes)
+    notes = (*parts.warnings, *reviewed)
+    if isinstance(table, Sheet):
+        notes = (*table.notes, *notes, *_number_names(table, titles))
+    parts = attrs.evolve(parts, warnings=notes)
+    whole = Dataset.from_arrays(**attrs.asdict(parts, recurse=False), name=table_name(table_path))
+    return finished(whole)
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:
@@ -326,82 +322,6 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
             kind = ColumnKind("ordinal", levels)
         kinds[names[place]], mask[place] = kind, False
     return attrs.evolve(data, matrix=freeze(X), kinds=kinds, categorical=mask)
-
-
-def from_sheet(
-    sheet: Sheet,
-    roles: Mapping[str, Any],
-    task: str | None,
-    *,
-    worded: Sequence[str],
-    given: Mapping[str, Any],
-) -> Dataset:
-    """The Dataset of a text table.
-
-    Parameters
-    ----------
-    roles : mapping of str to argument
-        Those of `fsframe.read` about columns.
-    worded : sequence of str
-        Columns that are categorical if they hold text.
-    given : mapping of str to JSON values
-        The arguments of `fsframe.read`.
-    """
-    path, n = sheet.path, sheet.n_fields
-    guessed = roles["label"] is None
-    if not sheet.names:
-        # Columns that are given by name only are looked for among those that get one.
-        later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
-        roles = {**roles, **dict.fromkeys(later)}
-    roles = spelled_out(roles, sheet.names)
-    asked = check_columns(sheet.names, n, path, roles, label_among=n)
-    warnings = list(sheet.notes)
-    place, dropped = only(asked, "label"), set(asked["drop"])
-    # A declared kind makes a feature of the first column, whose name is then missed.
-    used = {c for role in ("groups", "weight", "categorical", "keep") for c in asked[role]}
-    used |= set() if guessed else {*asked["label"]}
-    if sheet.has_row_names and 0 not in dropped and 0 not in used:
-        dropped.add(0)
-        warnings.append("the first column has no name and holds row names or numbers: left out")
-    layout = Layout.of({**asked, "drop": [*dropped]}, n, roles)
-    columns = layout.features
-    if not columns:
-        usable = int(place in {*range(n)} - dropped)
-        raise DataError(
-            f"{path} has {counted(usable, 'column')} to use; a table needs features and a label"
-        )
-    assert place is not None
-    taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
-    doubts = Doubts(lambda: contents_of_sheet(sheet), given, taken_up)
-    try:
-        names, label_name = _names(sheet, columns, place)
-    except DataError as error:
-        if guessed:
-            doubts.check_default_label(place, task)
-        raise doubts.untidy(str(error), place) from None
-    parts = assembled(
-        sheet,
-        layout,
-        names,
-        label_name,
-        task,
-        dates=roles["dates"],
-        worded=worded,
-        leave_out=roles["missing_label"] == "drop",
-        guessed=guessed,
-        doubts=doubts,
-    )
-    reviewed = (*feature_warnings(parts.X, names), *_number_names(sheet, names))
-    parts = attrs.evolve(parts, warnings=(*warnings, *parts.warnings, *reviewed))
-    return Dataset.from_arrays(**attrs.asdict(parts, recurse=False), name=table_name(path))
-
-
-def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
-    if sheet.names is None:
-        # By place in the file, as other tables are read by the names of a run.
-        return tuple(f"f{column + 1}" for column in columns), "class"
-    check_names(sheet.names, [*columns, place], sheet.path)
-    return tuple(sheet.names[column] for column in columns), sheet.names[place]
 
 
 def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.cells import CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.table.column_names import likely_names
+from fsframe.table.column_names import likely_names, name_rows
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
     check_quotes,
@@ -37,6 +37,7 @@ from fsframe.table.dialect import (
     unquote,
 )
 from fsframe.table.reader import Form
+from fsframe.table.roles import Layout
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 
 _CLASSES = 10
@@ -79,6 +80,11 @@ class Sheet:
     notes: tuple[str, ...] = ()
     form: str = ""
     labelled: bool = False
+
+    takes_codes = True
+    """Whether codes of missing values can be said."""
+    beside = ()
+    """Names of columns that are no features."""
 
     @property
     def what(self) -> object:
@@ -143,6 +149,14 @@ class Sheet:
             found.X = found.X.astype(np.float64, copy=False)
         return found
 
+    def by_type(self, layout: Layout) -> Layout:
+        """The layout as it is: columns of a text have no types."""
+        return layout
+
+    def is_typed(self, column: int) -> bool:
+        """Whether a column has a categorical type; none has."""
+        return False
+
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
         """The fields of some columns, without quotes and outer blanks, by column."""
         yield from sorted(self.take([], columns).texts.items())
@@ -151,16 +165,8 @@ class Sheet:
     def has_row_names(self) -> bool:
         """Whether the first column is an index as added by spreadsheets and data frames: without a
         name, different in each row, and text or a count of the rows."""
-        if not self.names or self.names[0] or self.n_fields < 3:
-            return False
-        cells = self.column(0)
-        if len(set(cells)) != len(cells):
-            return False
-        if not all(is_number(cell) for cell in cells):
-            # A column of numbers may have missing values.
-            return not all(is_number(cell) or self.missing(cell) for cell in cells)
-        numbers = np.array([float(cell) for cell in cells])
-        return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
+        unnamed = bool(self.names) and not self.names[0] and self.n_fields >= 3  # type: ignore[index]
+        return unnamed and name_rows(self.column(0), self.missing)
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""

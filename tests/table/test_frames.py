@@ -82,7 +82,9 @@ def test_all_columns_that_cannot_be_used_are_reported_at_once():
             "k": [0, 1] * 2,
         }
     ).with_columns(polars.col("day").str.to_date())
-    with pytest.raises(DataError, match=r"column 'id' .*drop=.*; column 'day' holds dates"):
+    with pytest.raises(
+        DataError, match=r"row 1, column 'id': 'p' .*drop=.*; column 'day' holds dates"
+    ):
         Dataset.from_frame(frame)
     data = Dataset.from_frame(frame, drop="day", categorical="id")
     assert data.X.tolist() == [[0, 1], [1, 2]] * 2
@@ -281,6 +283,60 @@ def test_arrays_and_parts_read_the_label_as_texts_do(tmp_path, cells, classes):
     frame[1:].with_columns(y=polars.Series(["w", *y[2:]])).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"t.parquet: classes with a single member .*w \(row 1\)"):
         read([tmp_path / "t.parquet"], "y")
+
+
+def test_problems_of_a_frame_are_told_together_as_those_of_a_file(put):
+    frame = polars.DataFrame(
+        {
+            "a": [0.5, float("inf"), 1, 2, 3, 4, 5, 6],
+            "t": [*"abcdefgh"],
+            "day": [f"2020-01-0{k + 1}" for k in range(8)],
+            "who": ["p", None, *"pqrpqr"],
+            "y": [*"uvuvuv", None, "u"],
+        }
+    )
+    for table, rows in zip(_both(put, frame), ((2, 7, 1), (3, 8, 2)), strict=True):
+        with pytest.raises(UntidyTableError) as caught:
+            read(table, "y", groups="who")
+        group, label, text = caught.value.problem.split("\n")[:3]
+        assert f" {rows[0]}, column" in group and "the group is missing; every row" in group
+        assert f" {rows[1]}, column" in label and "the label is missing (empty)" in label
+        assert f" {rows[2]}, column" in text and "'a' is not a number; 8 of 8 cells" in text
+        assert "infinite or too large" in text and "holds dates: leave them out" in text
+
+
+def test_notes_are_those_of_a_file(put):
+    frame = polars.DataFrame(
+        {
+            "s": ["yes", "No", "yes ", "no"] * 3,
+            "x": ["1.5", "NA", "?", "-2"] * 3,
+            "k": ["u", " v", "v", "n/a"] * 3,
+            "one": [1.0] * 12,
+            "id": range(12),
+            "y": ["p", "q"] * 6,
+        }
+    )
+    of_frame, of_file = (read(table, "y", categorical="k") for table in _both(put, frame))
+    assert of_frame.sha256 == of_file.sha256
+    np.testing.assert_array_equal(of_frame.X[:4, 1], [1.5, np.nan, np.nan, -2])
+    held = "column 'x' holds text, and was read as numbers"
+    assert held in of_frame.warnings and "column 's' was read as no=0, yes=1" in of_frame.warnings
+    assert [note for note in of_frame.warnings if note != held] == [*of_file.warnings]
+    categories = frame.with_columns(polars.col.k.cast(polars.Categorical))
+    assert read(categories, "y").kinds["k"].levels == (" v", "n/a", "u", "v")
+
+
+def test_names_of_columns_of_a_frame_are_checked_as_those_of_a_file(put):
+    pandas = pytest.importorskip("pandas")
+    frame = polars.DataFrame({"": range(8), "a": [3, 1, 2, 5] * 2, "y": ["u", "v"] * 4})
+    for table in _both(put, frame):
+        data = read(table, "y")
+        assert data.feature_names == ("a",)
+        assert data.warnings[0].startswith("the first column has no name and holds row names")
+    twice = pandas.DataFrame([[1, 2, "u"], [3, 4, "v"]] * 2, columns=["a", "a", "y"])
+    with pytest.raises(UntidyTableError, match=r"names of columns: .*'a' \(columns 1, 2\)") as told:
+        read(twice, "y")
+    assert read(twice, "y", **told.value.ways[0]).feature_names == ("a",)
 
 
 def test_durations_are_seconds_in_frames_and_files(put):
