@@ -21,9 +21,10 @@ from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
 from fsframe.show.progress import ProgressBars, progress_shown
 from fsframe.storage import RunRecord
+from fsframe.table.annotated import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import is_annotated, is_frame, is_labelled, with_columns
+from fsframe.table.frames import is_frame, with_columns
 from fsframe.table.reader import in_parts
 from fsframe.table.roles import side_roles
 from fsframe.text import unexpected

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError
+from fsframe.table.annotated import AnnotatedColumns, is_annotated, is_labelled, of_labelled
 from fsframe.table.arrays import (
     as_groups,
     as_labels,
@@ -22,7 +23,7 @@ from fsframe.table.arrays import (
     kept_columns,
     whole_weights,
 )
-from fsframe.table.assembly import Columns, features_only, from_columns
+from fsframe.table.assembly import features_only, from_columns
 from fsframe.table.column_facts import contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -32,15 +33,7 @@ from fsframe.table.column_kinds import (
     level_text,
 )
 from fsframe.table.columns import feature_warnings
-from fsframe.table.frames import (
-    AnnotatedColumns,
-    FrameColumns,
-    check_same_order,
-    is_annotated,
-    is_frame,
-    is_labelled,
-    of_labelled,
-)
+from fsframe.table.frames import FrameColumns, check_same_order, is_frame
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
 from fsframe.table.roles import Keys, as_keys, asked_sides, names_of, said, spelled_out
@@ -51,6 +44,7 @@ from fsframe.table.side_columns import (
     feature_sets,
     signed_times,
 )
+from fsframe.table.table_columns import Columns
 from fsframe.text import did_you_mean
 
 __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]

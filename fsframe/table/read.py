@@ -10,13 +10,14 @@ from typing import Any
 import attrs
 
 from fsframe.errors import DataError, RequestError
+from fsframe.table.annotated import is_annotated, is_labelled
 from fsframe.table.array_files import (
     cannot_leave_rows_out,
     dataset_from_arrays,
     labelled_rows,
 )
 from fsframe.table.arrays import freeze
-from fsframe.table.assembly import Columns, from_columns
+from fsframe.table.assembly import from_columns
 from fsframe.table.column_facts import contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -33,7 +34,7 @@ from fsframe.table.columns import (
     find_column,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import FrameColumns, is_annotated, is_frame, is_labelled
+from fsframe.table.frames import FrameColumns, is_frame
 from fsframe.table.further_files import label_of
 from fsframe.table.reader import (
     ArrayTable,
@@ -47,6 +48,7 @@ from fsframe.table.reader import (
 from fsframe.table.roles import Keys, as_keys, asked_sides, said, spelled_out
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
+from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_number
 from fsframe.text import some_of
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
 from fsframe.table.arrays import column_block
-from fsframe.table.assembly import not_numbers
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of
@@ -43,6 +42,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.table_columns import not_numbers
 from fsframe.table.text_file import is_number
 from fsframe.text import counted, did_you_mean, some_of
 
