@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,10 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import column_block, unlabelled_left_out, without_codes
 from fsframe.table.cells import Missing
 from fsframe.table.columns import (
-    FeatureReview,
     check_columns,
-    check_finite,
     check_names,
     column_word,
+    feature_warnings,
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.labels import LabelColumn, cells_of_array, missing_cells
@@ -145,9 +144,6 @@ class NpzArrays:
 
 LARGE = 2 * 1024**3
 """Bytes as float64 above which the features of an HDF5 file stay on disk."""
-
-# Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
-_BLOCK = 1 << 22
 
 
 def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
@@ -272,6 +268,10 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     found = of_label.read(cells_of_array(raw), task)
     warnings = [*found.notes]
     kept = tuple(names[column] for column in columns)
+
+    def where(row: int, place: int) -> str:
+        return f"{path}, row {row + 1}, {column_word(columns[place], kept[place])}"
+
     X: Any = table.X
     if isinstance(X, np.ndarray):
         X = X if len(columns) == p else X[:, columns]
@@ -279,7 +279,7 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
         X = np.ascontiguousarray(X, dtype=None if small else np.float64)
     elif len(columns) < p:
         X = X.take(np.array(columns))
-    warnings += _checked(X, kept, columns, path)
+    warnings += feature_warnings(X, kept, where=where)
     return Dataset.from_arrays(
         X,
         found.values,
@@ -325,30 +325,3 @@ def cannot_leave_rows_out(what: str) -> RequestError:
         f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
         "without a label out of it"
     )
-
-
-def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
-    """Warnings about the features, read in blocks if on disk; DataError if a value is infinite."""
-    n_samples, n_features = X.shape
-    # Integers are finite and can be examined without conversion.
-    kept = X.dtype == np.float64 or X.dtype.kind in "iub"
-    whole = isinstance(X, np.ndarray) and kept
-    width = n_features if whole else max(1, _BLOCK // n_samples)
-    about = FeatureReview()
-
-    def place_in(start: int) -> Callable[[int, int], str]:
-        def where(row: int, column: int) -> str:
-            word = column_word(columns[start + column], names[start + column])
-            return f"{path}, row {row + 1}, {word}"
-
-        return where
-
-    for start in range(0, n_features, width):
-        stop = min(start + width, n_features)
-        block = np.asarray(column_block(X, start, stop))
-        if not kept:
-            block = block.astype(np.float64)
-        if block.dtype.kind == "f":
-            check_finite(block, place_in(start))
-        about.add(block, names[start:stop])
-    return about.warnings()

@@ -255,20 +255,49 @@ class FeatureReview:
         ]
 
 
-# Numbers in one block of a sparse table: 32 MiB as float64.
+# Numbers in one block of a table that is no array: 32 MiB as float64.
 _BLOCK = 1 << 22
 
 
-def feature_warnings(X: Any, names: Sequence[str], *, takes_codes: bool = True) -> list[str]:
-    """Warnings about the columns of a table in memory; `takes_codes` as for `check_finite`."""
+def feature_warnings(
+    X: Any,
+    names: Sequence[str],
+    *,
+    takes_codes: bool = True,
+    where: Callable[[int, int], str] | None = None,
+) -> list[str]:
+    """Warnings about the columns of a table.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) array or ColumnSource
+        What is not an array of float64 or whole numbers becomes one block by block.
+    names : sequence of str
+    takes_codes : bool
+        As for `check_finite`.
+    where : callable, optional
+        As for `check_finite`, which is then called.
+    """
     review = FeatureReview()
     n_samples, n_features = X.shape
-    # What is not an array becomes one block by block.
-    width = n_features if isinstance(X, np.ndarray) else max(1, _BLOCK // n_samples)
+    kept = X.dtype == np.float64 or X.dtype.kind in "iub"
+    whole = isinstance(X, np.ndarray) and kept
+    width = n_features if whole else max(1, _BLOCK // n_samples)
     for start in range(0, n_features, width):
         stop = min(start + width, n_features)
-        review.add(column_block(X, start, stop), names[start:stop])
+        block = np.asarray(column_block(X, start, stop))
+        if not kept:
+            block = block.astype(np.float64)
+        if where is not None and block.dtype.kind == "f":
+            _check_block(block, start, where, takes_codes)
+        review.add(block, names[start:stop])
     return review.warnings(takes_codes=takes_codes)
+
+
+def _check_block(
+    block: NDArray[Any], start: int, where: Callable[[int, int], str], takes_codes: bool
+) -> None:
+    check_finite(block, lambda row, column: where(row, start + column), takes_codes=takes_codes)
 
 
 _HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import (
-    EXACT,
     MANY_CLASSES,
     as_whole,
     check_spelled,
@@ -20,92 +19,16 @@ from fsframe.table.arrays import (
     unlabelled_left_out,
 )
 from fsframe.table.column_kinds import merged_spellings, number_note
-from fsframe.table.number_spellings import label_numbers, plain_numbers
+from fsframe.table.number_spellings import label_numbers
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
 _LONG = 200
-
-
-def label_missing(where: str, text: str, *, can_be_left_out: bool = True) -> DataError:
-    """The error about a missing label at `where`."""
-    way = "leave such rows out (--missing-label drop, missing_label='drop')"
-    return DataError(
-        f"{where}: the label is missing ({text or 'empty'}); fill it in, or "
-        + (way if can_be_left_out else "take the row out")
-    )
 
 
 def check_task(task: str | None) -> None:
     """Raise RequestError if there is no such task."""
     if task not in (None, "classification", "regression"):
         raise RequestError(f"task must be classification or regression, not {task!r}")
-
-
-def label_values(
-    texts: Sequence[str],
-    where: Callable[[int], str],
-    task: str | None,
-    missing: Callable[[str], bool] = is_missing,
-    *,
-    decimal: str | None = ".",
-    can_be_left_out: bool = True,
-) -> tuple[NDArray[Any], str, str]:
-    """The label as whole numbers, floats or text (numbers if all cells are), the task, and how
-    numbers are spelled if not plainly.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The cells, blanks stripped.
-    where : callable
-        From a row to its place, for messages.
-    task : str, optional
-        ``"classification"`` or ``"regression"``; by default regression exactly if the label holds
-        numbers of which at least one is not whole.
-    missing : callable
-        Whether a cell spells a missing value.
-    decimal : {".", ","}, optional
-        Of numbers with units, as for `spelled_numbers`; others have points.
-    can_be_left_out : bool
-        Whether rows without a label can be left out, for messages.
-
-    Raises
-    ------
-    DataError
-        If a label is missing or infinite, or is text where a number is needed.
-    RequestError
-        If there is no such task.
-    """
-    check_task(task)
-    different = sorted(set(texts))
-    absent = {text for text in different if missing(text)}
-    if absent:
-        row = next(row for row, text in enumerate(texts) if text in absent)
-        raise label_missing(where(row), texts[row], can_be_left_out=can_be_left_out)
-    words = {text for text in different if not is_number(text)}
-    amounts = label_numbers(texts, decimal) if words and task != "classification" else None
-    if words and task == "regression" and amounts is None:
-        row = next(row for row, text in enumerate(texts) if text in words)
-        raise DataError(
-            f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
-        )
-    if words and amounts is None:
-        # In a NumPy array every text takes the space of the longest.
-        long = max(map(len, different)) > _LONG
-        return np.array(texts, dtype=object if long else None), "classification", ""
-    spelling = ""
-    if amounts:
-        numbers, spelling = amounts
-    else:
-        value = {text: float(text) for text in different}
-        numbers = np.array([value[text] for text in texts])
-    if not np.isfinite(numbers).all():
-        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise DataError(f"{where(row)}: the label is infinite; correct it, or take the row out")
-    if not amounts and np.abs(numbers).max(initial=0) > EXACT:
-        check_spelled(different, "the label")
-    kind = task or infer_task(numbers)
-    return as_whole(numbers) if kind == "classification" else numbers, kind, spelling
 
 
 def check_classes(
@@ -271,7 +194,11 @@ class LabelColumn:
         elif absent.any():
             row = int(np.flatnonzero(absent)[0])
             text = "NaN" if isinstance(cells, np.ndarray) else cells[row]
-            raise label_missing(self.where(row), text, can_be_left_out=self.can_be_left_out)
+            way = "leave such rows out (--missing-label drop, missing_label='drop')"
+            raise DataError(
+                f"{self.where(row)}: the label is missing ({text or 'empty'}); fill it in, or "
+                + (way if self.can_be_left_out else "take the row out")
+            )
         place = rows.__getitem__ if rows is not None else int
         kind = task or ("classification" if self.typed else None)
         if isinstance(cells, np.ndarray):
@@ -295,7 +222,7 @@ class LabelColumn:
             )
         check_whole(numbers[:, None], f"{self.table}: the label")
         kind = task or infer_task(numbers)
-        return as_whole(numbers), kind
+        return as_whole(numbers) if kind == "classification" else numbers, kind
 
     def _of_texts(
         self,
@@ -311,11 +238,22 @@ class LabelColumn:
             texts = [same.get(text, text) for text in texts]
         if self.typed and task == "classification":
             return np.array(texts, dtype=object), task
-        values, kind, spelling = label_values(
-            texts, where, task, missing=self.missing, decimal=self.decimal
-        )
-        if spelling:
-            notes.append(number_note(self.name, spelling))
-        elif self.tells_text and plain_numbers(texts) is not None:
-            notes.append(f"column {self.name!r} holds text, and was read as numbers")
-        return values, kind
+        words = {text for text in set(texts) if not is_number(text)}
+        if not words:
+            check_spelled(set(texts), "the label")
+            if self.tells_text:
+                notes.append(f"column {self.name!r} holds text, and was read as numbers")
+            value = {text: float(text) for text in set(texts)}
+            return self._of_numbers(np.array([value[text] for text in texts]), task, where)
+        amounts = None if task == "classification" else label_numbers(texts, self.decimal)
+        if amounts is not None:
+            notes.append(number_note(self.name, amounts[1]))
+            return self._of_numbers(amounts[0], task, where)
+        if task == "regression":
+            row = next(row for row, text in enumerate(texts) if text in words)
+            raise DataError(
+                f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
+            )
+        # In a NumPy array every text takes the space of the longest.
+        long = max(map(len, texts)) > _LONG
+        return np.array(texts, dtype=object if long else None), "classification"

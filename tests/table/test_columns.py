@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.table import array_files
+from fsframe.table import array_files, columns
 from fsframe.table.read import read
 
 
@@ -67,7 +67,7 @@ def test_infinite_values_are_found_in_any_block(table, monkeypatch):
     path, _ = table
     with h5py.File(path, "r+") as file:
         file["X"][11, 33] = np.inf
-    monkeypatch.setattr(array_files, "_BLOCK", 30 * 7)
+    monkeypatch.setattr(columns, "_BLOCK", 30 * 7)
     with pytest.raises(DataError, match=r"row 12, column 34 \(g33\): infinite"):
         read(path, in_memory=False)
 
