@@ -347,7 +347,7 @@ def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
 
 def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
     """Refuse columns of which two whole numbers, as spelled, become the same float64."""
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not X.size:
         return
     beyond = (np.fmax.reduce(X, axis=0) > EXACT) | (np.fmin.reduce(X, axis=0) < -EXACT)
     large = [columns[k] for k in np.flatnonzero(beyond).tolist()]

@@ -100,14 +100,19 @@ def cells_of(series: Any) -> NDArray[Any] | list[str]:
     values = as_list(series)
     if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
         return np.array([np.nan if value is None else float(value) for value in values])
-    return column_texts(series)
+    return _as_texts(values, series.dtype)
 
 
 def column_texts(series: Any) -> list[str]:
     """The cells of a column as text, empty where missing; blanks stripped, unless it has a
     categorical type."""
-    texts = series_texts(series)
-    return texts if is_category(series.dtype) else [text.strip() for text in texts]
+    return _as_texts(as_list(series), series.dtype)
+
+
+def _as_texts(values: list[Any], dtype: Any) -> list[str]:
+    if is_category(dtype):
+        return ["" if value is None else str(value) for value in values]
+    return ["" if value is None else str(value).strip() for value in values]
 
 
 def _has_missing(series: Any) -> bool:
@@ -133,7 +138,7 @@ def _as_seconds(series: Any) -> NDArray[np.float64]:
 def as_list(series: Any) -> list[Any]:
     values: list[Any] = series.to_list()
     # NaN and pandas.NA, which equals nothing and has no truth value, are missing.
-    return [None if _is_missing(value) else value for value in values]
+    return [None if type(value) is not str and _is_missing(value) else value for value in values]
 
 
 def _is_missing(value: Any) -> bool:
@@ -338,7 +343,7 @@ class FrameColumns:
         }
         if odd:
             row = next(row for row, text in enumerate(cells) if text in odd)
-            many = sum(text in odd for text in cells)
+            many = sum(map(odd.__contains__, cells))
             taken.bad[column] = BadColumn(column, row, cells[row], many)
 
 

@@ -76,7 +76,7 @@ def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path
         path.write_bytes(whole[:cut])
         with pytest.raises(DataError, match=f"{path} cannot be read by ParquetReader"):
             read(path)
-    with pytest.raises(DataError, match=r"label: the frame has no column 'knd'.*Did you mean"):
+    with pytest.raises(DataError, match=r"label: there is no column 'knd'. Did you mean"):
         path.write_bytes(whole)
         read(path, label="knd")
 
