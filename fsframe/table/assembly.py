@@ -204,6 +204,8 @@ def assembled(
     DataError
         Listing all problems of the columns, one a line.
     """
+    if not table.n_rows:
+        raise DataError(f"{table.what} has no rows, only names of columns")
     layout = table.by_type(layout)
     columns, place = layout.features, layout.label
     mask = np.array(layout.categorical, dtype=bool)
@@ -347,7 +349,7 @@ def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
 
 def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
     """Refuse columns of which two whole numbers, as spelled, become the same float64."""
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not X.size:
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not columns:
         return
     beyond = (np.fmax.reduce(X, axis=0) > EXACT) | (np.fmin.reduce(X, axis=0) < -EXACT)
     large = [columns[k] for k in np.flatnonzero(beyond).tolist()]

@@ -431,3 +431,9 @@ def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
     assert caught.value.ways == ({"drop": ["when"], "categorical": ["place"]},)
     data = fsframe.read(frame, label="y", **caught.value.ways[0])
     assert data.feature_names == ("share", "sex", "size", "place")
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_a_frame_without_rows_is_refused(library: Any) -> None:
+    with pytest.raises(DataError, match="the frame has no rows, only names of columns"):
+        fsframe.read(library.DataFrame({"a": [], "b": [], "y": []}), "y")
