@@ -203,8 +203,8 @@ class ChainSelector(Selecting, ChainEstimator):
     n_jobs : int or None, default=None
         Number of threads of a fit, -1 for all processors; None is 1, except in a
         joblib.parallel_config. Results do not depend on it.
-    memory_limit : int or None, default=None
-        Memory limit of a fit besides the table, in bytes; None is 2 GiB.
+    memory_limit : int, str or None, default=None
+        Memory limit of a fit besides the table, in bytes or as '2GB'; None is 2 GiB.
 
     Attributes
     ----------

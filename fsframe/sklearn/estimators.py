@@ -23,7 +23,7 @@ from fsframe.evaluation.measures import CIndex
 from fsframe.kinds import is_stages
 from fsframe.method.answer import feature_table, pair_table
 from fsframe.method.classifier import Classifier, FittedOnColumns
-from fsframe.method.run import DEFAULT_MEMORY, Run
+from fsframe.method.run import DEFAULT_MEMORY, Run, as_size
 from fsframe.method.selection import Pair, Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import filled_rows, wraps_left
@@ -263,12 +263,20 @@ def run_of(estimator: Any) -> Run:
     else:
         seed = int(state) if whole else int(check_random_state(state).randint(2**31 - 1))
     memory = getattr(estimator, "memory_limit", None)
-    if memory is not None and not (isinstance(memory, numbers.Integral) and int(memory) > 0):
-        raise InvalidRequest(f"memory_limit must be a number of bytes > 0, or None, not {memory!r}")
+    jobs = getattr(estimator, "n_jobs", None)
+    if jobs is not None and not isinstance(jobs, numbers.Integral):
+        raise InvalidRequest(f"n_jobs must be a whole number or None, not {jobs!r}")
     with as_value_errors():
+        if isinstance(memory, str):
+            memory = as_size(memory)
+        elif not (memory is None or (isinstance(memory, numbers.Integral) and int(memory) > 0)):
+            raise InvalidRequest(
+                f"memory_limit must be a number of bytes > 0, a size such as '2GB', or None, not "
+                f"{memory!r}"
+            )
         return Run(
             entropy=seed,
-            threads=effective_n_jobs(getattr(estimator, "n_jobs", None)),
+            threads=effective_n_jobs(jobs),
             memory=DEFAULT_MEMORY if memory is None else int(memory),
         )
 

@@ -70,8 +70,8 @@ SETTINGS = {
     ),
     "memory_limit": Setting(
         default=None,
-        kind="int or None",
-        help="Memory limit of a fit besides the table, in bytes; None is 2 GiB.",
+        kind="int, str or None",
+        help="Memory limit of a fit besides the table, in bytes or as '2GB'; None is 2 GiB.",
     ),
 }
 

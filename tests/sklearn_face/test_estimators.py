@@ -325,6 +325,11 @@ def test_refused_values_are_all_reported_and_are_value_errors(plain) -> None:
         ReliefF().fit(plain[0], np.ones(90))
     with pytest.raises(ValueError, match="memory_limit must be"):
         ReliefF(memory_limit=0).fit(*plain)
+    with pytest.raises(ValueError, match="'2 bytes' is not a size"):
+        ReliefF(memory_limit="2 bytes").fit(*plain)
+    with pytest.raises(ValueError, match="n_jobs must be a whole number or None, not '2'"):
+        ReliefF(n_jobs="2").fit(*plain)
+    assert ReliefF(memory_limit="2GB").fit(*plain).scores_.size == plain[0].shape[1]
     with pytest.raises(RequestError, match="more than the"):
         Immigrate(memory_limit=100).fit(*plain)
     with pytest.raises(ValueError, match=r"give it, as in NPFS\(base='immigrate'\)"):
