@@ -214,7 +214,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,
           seconds=6.0, promise="fdr", level=0.1),
     _ours("importance ipss, stumps", f"importance:{_STUMPS} ipss", seconds=6.0, promise="fdr",
-          level=0.1),
+          level=0.1, warned=("rare", "genotypes", "60x1000", "30x2000")),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,
           seconds=0.5, widest=200, promise="fdr", level=0.2, false_if_not="causal"),
     _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", promised=False, **_BORUTA),

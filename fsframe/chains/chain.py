@@ -219,7 +219,7 @@ class Chain:
                     yield f"{stage.name}: {warning}"
         wrapping = [k for k, stage in enumerate(self.stages) if wraps_left(stage.method)]
         if wrapping:
-            yield from self.resampled_forewarnings(wrapping[-1])
+            yield from self.forewarnings_of_base(self.stages[wrapping[-1]].method, data)
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             screening = "Screen first (mim:top=100), or try" if data.n_features > 200 else "Try"
@@ -228,14 +228,15 @@ class Chain:
                 f"a smaller table{', or ' * bool(cost.remedy)}{cost.remedy}"
             )
 
-    def resampled_forewarnings(self, stop: int | None = None) -> Iterator[str]:
-        """What stages, those before place `stop`, say of being repeated in resamples
-        (`Selector.resampled_forewarning`)."""
-        for stage in self.stages[:stop]:
-            method = stage.method
-            warning = method.resampled_forewarning() if isinstance(method, Selector) else ""
-            if warning:
-                yield f"{stage.name}: {warning}"
+    def forewarnings_of_base(self, by: Any, data: Dataset) -> Iterator[str]:
+        """What a stage that resamples this chain, or what stands before it in this chain, says of
+        these stages (`Selector.said_of_base`)."""
+        for stage in self.stages:
+            if stage.method is by:
+                break
+            if isinstance(stage.method, Selector) and isinstance(by, Selector):
+                for warning in by.said_of_base(stage.method, data):
+                    yield f"{stage.name}: {warning}"
 
     def cost(self, n: int, p: int) -> Cost | None:
         """Processor time on n rows and p columns, as declared by the stages.

@@ -302,6 +302,17 @@ class Selector(Parameterised):
         """
         return ""
 
+    def halves_forewarning(self, data: Dataset) -> str:
+        """A sentence for the user before a stage bounds its errors by what this method selects on
+        halves of the rows, if on such tables they are known to exceed the bound; mostly empty.
+        """
+        return ""
+
+    def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
+        """What a stage that repeats `base` in resamples has to say of it, before the run."""
+        if warning := base.resampled_forewarning():
+            yield warning
+
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Warnings for the user before a run that is possible but weak.
 

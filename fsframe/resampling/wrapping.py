@@ -132,7 +132,7 @@ class WrappingSelector(Selector):
         yield from super().forewarnings(data, n_tests)
         yield from self._said_of_base(lambda chain: chain.forewarnings(data))
         if not self.reads_own_base:
-            yield from self._said_of_base(Chain.resampled_forewarnings)
+            yield from self._said_of_base(lambda chain: chain.forewarnings_of_base(self, data))
 
     def tasks_taken(self) -> frozenset[str]:
         """As `tasks_of_base` says."""

@@ -169,9 +169,10 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         name="heavy-tails-of-classes",
         question=RELEVANT_QUESTION,
         place=45,
-        tables="classes, none of them rare, at most 200 columns, and heavy tails in most of these",
+        tables="classes, none of them rare, at most 200 columns that are not correlated, and heavy "
+        "tails in most of these",
         when={"heavy-tails", "classification"},
-        unless={"rare-class"},
+        unless={"rare-class", "correlated", "nominal"},
         most_columns=200,
         most_hours=0.1,
         chain=f"importance:{_STUMPS} ipss",

@@ -100,6 +100,7 @@ def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str)
         for line in said()
         for word in (
             "is missed",
+            "where one in ten is promised",
             "more often than promised",
             "can be expected at the share",
             "p-values of ranks that are as small",

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
@@ -464,6 +465,11 @@ class Ipss(HalvesSelector):
                 "relevant one, four in ten keep some where one in ten is promised): use "
                 "bound=permutation"
             )
+
+    def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
+        yield from super().said_of_base(base, data)
+        if not self.permuting and (warning := base.halves_forewarning(data)):
+            yield f"{warning}: use bound=permutation"
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run

@@ -31,6 +31,7 @@ from fsframe_sklearn.engine.estimators import (
 COPIES_IN_ONE_FOLD = (
     "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
 )
+_LOOKED_AT, _FEW_VALUES = 50, 3
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 
@@ -288,6 +289,24 @@ class Importance(LearnerSelector):
         if self.measure != "own":
             return None
         return cost_of_trees(self._candidates()[0], n, p)
+
+    def halves_forewarning(self, data: Dataset) -> str:
+        """Boosted trees prefer the same columns on every half if columns have few values."""
+        boosted = "Boosting" in self.learner_name(data) and self.measure == "own"
+        looked_at = np.linspace(0, data.n_features - 1, min(data.n_features, _LOOKED_AT)).astype(
+            int
+        )
+        few = (
+            np.unique(data.columns(column, column + 1)).size <= _FEW_VALUES
+            for column in looked_at.tolist()
+        )
+        if not boosted or 2 * sum(few) <= looked_at.size:
+            return ""
+        return (
+            "boosted trees choose the same columns on every half where most columns have two or "
+            "three values: of such tables without a relevant column four in ten keep some where "
+            "one in ten is promised"
+        )
 
     def check_learner(self, made: Any) -> Iterator[str]:
         if self.measure == "out-of-bag" and not _draws_rows(made):

@@ -297,6 +297,25 @@ def test_the_forecast_of_importance_is_that_of_its_trees() -> None:
     assert seconds("importance:of=LogisticRegression") is None
 
 
+def test_ipss_of_boosted_trees_on_columns_of_few_values_is_said_to_miss_its_level() -> None:
+    generator = np.random.default_rng(0)
+    label = np.arange(60) % 2
+    rare = Dataset.from_arrays((generator.random((60, 8)) < 0.1).astype(float), label)
+    smooth = Dataset.from_arrays(generator.normal(size=(60, 8)), label)
+    boosted = "importance:of=GradientBoostingClassifier"
+    missed = "choose the same columns on every half"
+    for chain, data, said in (
+        (f"{boosted} ipss", rare, True),
+        (f"ipss:base=({boosted})", rare, True),
+        (f"{boosted} ipss", smooth, False),
+        ("importance ipss", rare, False),
+        (f"{boosted} ipss:bound=permutation", rare, False),
+        (f"{boosted} npfs", rare, False),
+    ):
+        told = [*Chain.parse(chain).forewarnings(data)]
+        assert any(missed in line for line in told) == said, chain
+
+
 # Boruta
 
 
