@@ -23,16 +23,17 @@ def fsframe(
     fakes: Sequence[str | Path] = (),
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
+    encoding: str = "utf-8",
 ) -> Done:
     """Run ``fsframe ARGUMENTS`` without the second that a new interpreter takes to start.
 
     A single argument with blanks is a whole line, read as a shell reads it. The plugins are those
-    of this process and `fakes`. As of a fresh one, no test may end in a traceback
-    that nobody asked for.
+    of this process and `fakes`; its streams have this encoding. As of a fresh one, no test may end
+    in a traceback that nobody asked for.
     """
     if len(arguments) == 1 and " " in arguments[0]:
         arguments = tuple(shlex.split(arguments[0]))
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2))
     code = 0
     try:
         with (
@@ -52,7 +53,7 @@ def fsframe(
     said = []
     for stream in (out, err):
         stream.flush()
-        said.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        said.append(stream.buffer.getvalue().decode(encoding))  # type: ignore[attr-defined]
     assert "--traceback" in arguments or "Traceback (most recent" not in said[1], said[1]
     return Done(code, *said)
 

@@ -57,9 +57,8 @@ def within_seconds(seconds: int) -> Iterator[None]:
         raise TooLong(late[0])
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with ``small.csv``: classes ill and well, told apart by column gene-b."""
+def write_small(folder: Path) -> None:
+    """``small.csv``: classes ill and well, told apart by column gene-b."""
     generator = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = generator.standard_normal((40, 5)).round(3)
@@ -68,7 +67,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines += [
         ",".join([*map(str, row), ("ill", "well")[code]]) for row, code in zip(X, y, strict=True)
     ]
-    (tmp_path / "small.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "small.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ``small.csv``, which is the current one."""
+    write_small(tmp_path)
     monkeypatch.chdir(tmp_path)
     for name in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK", "FSFRAME_STRICT", "FSFRAME_TRACE"):
         monkeypatch.delenv(name, raising=False)

@@ -11,6 +11,7 @@ import pytest
 import fsframe as package
 from fsframe.cli import command_group, main
 from fsframe.errors import StoreError
+from tests import same_process
 from tests.command_line import fsframe
 
 TABLE = str(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
@@ -25,7 +26,7 @@ def run_file(tmp_path: Path) -> Path:
 
 def test_a_contained_command_prints_and_ends_as_without(run_file: Path) -> None:
     for words in (["show", str(run_file)], ["verify", "none.h5"], []):
-        assert fsframe("--contained", *words) == fsframe(*words), words
+        assert fsframe("--contained", *words) == same_process.fsframe(*words), words
 
 
 def test_damage_is_told_as_without(run_file: Path) -> None:

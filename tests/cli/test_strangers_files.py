@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from fsframe.storage import load_run, write_run
+from tests.same_process import fsframe
 
-from .conftest import Call, Context
+from .conftest import Call, Context, write_small
 
 EVIL = "sklearn:estimator=evilmod.Boom"
 
@@ -88,14 +90,21 @@ def test_resume_imports_no_estimator_that_is_not_scikit_learns(
 FORGED = "x\n/tmp/run.h5: sound\x1b[2J\x9b1m\u202e"
 
 
-@pytest.fixture
-def strange(call: Call, here: Path) -> Path:
+MADE = {
+    "chain.h5": "chain mim:top=2 knn on small.csv -q -o chain.h5",
+    "evaluate.h5": EVALUATE.replace("run.h5", "evaluate.h5"),
+    "stability.h5": "stability mim:top=2 on small.csv --n 3 -q -o stability.h5",
+}
+
+
+@pytest.fixture(scope="module")
+def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files whose every name would steer a terminal: one of a chain, of each protocol one."""
-    assert call("chain mim:top=2 knn on small.csv -q -o chain.h5").code == 0
-    assert call(EVALUATE.replace("run.h5", "evaluate.h5")).code == 0
-    assert call("stability mim:top=2 on small.csv --n 3 -q -o stability.h5").code == 0
-    for name in ("chain.h5", "evaluate.h5", "stability.h5"):
-        record = load_run(here / name)
+    folder = tmp_path_factory.mktemp("forged")
+    write_small(folder)
+    for name, command in MADE.items():
+        assert fsframe(command, cwd=folder).code == 0
+        record = load_run(folder / name)
         data = attrs.evolve(
             record.data,
             name=FORGED,
@@ -124,11 +133,17 @@ def strange(call: Call, here: Path) -> Path:
             warnings=[FORGED],
             environment={FORGED: FORGED},
         )
-        write_run(here / name, changed, overwrite=True)
-    return here
+        write_run(folder / name, changed, overwrite=True)
+    return folder
 
 
-@pytest.mark.parametrize("name", ["chain.h5", "evaluate.h5", "stability.h5"])
+@pytest.fixture
+def strange(forged: Path, here: Path) -> Path:
+    """A copy of these files, which commands may change."""
+    return shutil.copytree(forged, here, dirs_exist_ok=True)
+
+
+@pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize(
     "command", ["show {}", "show {} --json", "verify {}", "report {}", "predict {} on small.csv",
                 "apply {} on small.csv -o out.csv", "resume {}", "resume {} --json"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsframe.cli.terminal import say
+from tests.same_process import fsframe
 
 FSFRAME = f'"{sys.executable}" -m fsframe'
 
@@ -55,23 +55,14 @@ def test_a_terminal_that_lacks_signs_gets_others(tmp_path: Path, encoding: str) 
     rows = [f"{k},{k % 3},{'ab'[k % 2]}" for k in range(12)]
     table = "\n".join(["größe,漢字🧬,label", *rows])
     (tmp_path / "t.csv").write_text(table + "\n", encoding="utf-8")
-
-    def told(*options: str) -> str:
-        words = ["chain", "mim", "on", "t.csv", "--no-out", *options]
-        done = subprocess.run(
-            [sys.executable, "-m", "fsframe", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONIOENCODING": encoding},
-            capture_output=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr.decode(encoding)
-        return done.stdout.decode(encoding)
-
-    assert set(json.loads(told("--json"))["selected"]) == {"größe", "漢字🧬"}
-    screen = told()
-    assert ("12 samples x 2" if encoding == "cp437" else "12 samples × 2") in screen
-    assert ("漢字🧬" if encoding == "utf-8" else "\\u6f22\\u5b57\\ud83e\\uddec") in screen
+    screen, found = (
+        fsframe(f"chain mim on t.csv --no-out {more}", cwd=tmp_path, encoding=encoding)
+        for more in ("", "--json")
+    )
+    assert screen.code == found.code == 0, screen.err + found.err
+    assert set(found.json["selected"]) == {"größe", "漢字🧬"}
+    assert ("12 samples x 2" if encoding == "cp437" else "12 samples × 2") in screen.out
+    assert ("漢字🧬" if encoding == "utf-8" else "\\u6f22\\u5b57\\ud83e\\uddec") in screen.out
 
 
 class Terminal(io.StringIO):
