@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fsframe import system
+from tests.command_line import Done
 from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -127,14 +128,11 @@ for name in {modules!r}:
 sys.platform = system
 {then}
 """
-COMMAND = """
-from fsframe.cli import main
+COMMANDS = """
 from fsframe.system import missing_protections
-try:
-    main({words!r})
-except SystemExit as end:
-    code = end.code or 0
-print("ended", code, json.dumps(missing_protections()))
+from tests.same_process import fsframe
+done = [fsframe(*words) for words in {words!r}]
+print(json.dumps([missing_protections(), *([each.code, each.out, each.err] for each in done)]))
 """
 TESTS = """
 import pytest
@@ -159,9 +157,8 @@ WITHOUT = {
 }
 
 
-def pretend(name: str, words: list[str], folder: Path, then: str = COMMAND) -> tuple[str, str]:
-    """What a command, or pytest, says on stdout and stderr in a process that takes its system for
-    another."""
+def pretend(name: str, then: str, words: object, folder: Path) -> str:
+    """What commands, or pytest, say on stdout in a process that takes its system for another."""
     without = WITHOUT[name]
     code = PRETEND.format(
         system=name,
@@ -174,7 +171,7 @@ def pretend(name: str, words: list[str], folder: Path, then: str = COMMAND) -> t
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, env=environ
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("name", list(WITHOUT))
@@ -184,32 +181,29 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
     table = ROOT / "examples" / "parkinsons.csv"
     words = ["chain", "anova-f:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
     here = fsframe(*words, str(tmp_path / "here.h5"))
-    said, remarks = pretend(name, [*words, "there.h5"], tmp_path)
-    answer, _, end = said.rpartition("ended 0 ")
+    asked = [[*words, "there.h5"], ["--contained", "info"], ["info", "--json"]]
+    missing, *there = json.loads(pretend(name, COMMANDS, asked, tmp_path).splitlines()[-1])
+    chain, contained, info = (Done(*each) for each in there)
+    assert chain.code == 0, chain.err
     stages = []
-    for text in (here.out, answer):
-        stages.append(json.loads(text)["stages"])
+    for done in (here, chain):
+        stages.append(done.json["stages"])
         for stage in stages[-1]:
             assert stage.pop("seconds") >= 0
     assert stages[0] == stages[1]
     assert (tmp_path / "there.h5").is_file()
-    missing = json.loads(end)
+    # What cannot be contained is refused, and what is not guarded is told by those who ask.
+    assert contained.code == 2 and f"this system ({name}) has not" in contained.err
+    assert info.code == 0 and info.json["not guarded"] == missing
     if name == "win32":
         assert len(missing) == 6
         # A protection that is missing is said where it would have been used.
-        assert "compiled kernels are not kept, since a file cannot be checked" in remarks
+        assert "compiled kernels are not kept, since a file cannot be checked" in chain.err
     else:
         assert [text.partition(":")[0] for text in missing] == [
             "processes have no limit of memory",
             "each worker is sent a copy of the table",
         ]
-
-
-@pytest.mark.parametrize("name", list(WITHOUT))
-def test_what_cannot_be_contained_is_refused(name: str, tmp_path: Path) -> None:
-    said, remarks = pretend(name, ["--contained", "info"], tmp_path)
-    assert "ended 2" in said
-    assert f"this system ({name}) has not" in remarks
 
 
 # Windows lacks all that macOS lacks, and more.
@@ -220,16 +214,10 @@ def test_the_core_of_the_suite_can_be_collected_and_begun(name: str, tmp_path: P
     words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
     # All are collected; one module passes, and a test is chosen that uses what Windows lacks.
     chosen = ["-k", "test_grammar or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
-    said, _ = pretend(name, [*words, *chosen, *folders], tmp_path, TESTS)
+    said = pretend(name, TESTS, [*words, *chosen, *folders], tmp_path)
     assert "ended 0" in said, said[-2000:]
     assert int(re.search(r"(\d+) passed", said)[1]) > 40
     assert ("this system has no mkfifo" in said) == (name == "win32")
-
-
-def test_info_names_what_is_not_guarded(tmp_path: Path) -> None:
-    said, _ = pretend("darwin", ["info", "--json"], tmp_path)
-    facts, _, end = said.rpartition("ended 0 ")
-    assert json.loads(facts)["not guarded"] == json.loads(end)
 
 
 def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(

@@ -1,10 +1,12 @@
 """A role that fsframe does not have, declared as its own are, and a method that honours it.
 
-Runs ``fsframe ARGUMENTS`` with both: `test_a_new_role` counts what a new role takes.
+Runs ``fsframe`` with both, with each of the lists of arguments that it is given as JSON, and prints
+exit code and output of each as a line of JSON: `test_a_new_role` counts what a new role takes.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any, ClassVar
 
@@ -16,7 +18,7 @@ from fsframe.table.roles import Role, declare
 
 # As a program only: whoever imports this, to look for doctests, gets no role.
 if __name__ == "__main__":
-    from fsframe.cli import main
+    from tests.same_process import fsframe as command
 
     declare(
         Role(
@@ -37,4 +39,6 @@ if __name__ == "__main__":
             scores = np.abs(np.corrcoef(data.X.T, dose)[-1, :-1])
             return fsframe.Selection(selected=rank_by_score(scores)[: self.top or 1], scores=scores)
 
-    main(sys.argv[1:])
+    for words in json.loads(sys.argv[1]):
+        done = command(*words)
+        print(json.dumps([done.code, done.out + done.err]))

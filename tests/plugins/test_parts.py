@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -83,24 +85,34 @@ def stage(family: str, text: str) -> Chain:
     return Chain.parse(text + ("," if ":" in text else ":") + "missing=level")
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[fsframe.Dataset]]:
+    """The table of a family in memory, and in one, four and two parts."""
+
+    @functools.cache
+    def made(family: str) -> list[fsframe.Dataset]:
+        of, folder = FAMILIES[family], tmp_path_factory.mktemp("divided")
+        frame = mixed_table(*of.without, twins=of.twins)
+        cuts: tuple[tuple[int, ...], ...] = ((), (1, 2, 300), (225,))
+        parts = [divided(frame, folder / str(len(each)), each, **of.roles) for each in cuts]
+        return [fsframe.read(frame, **of.roles), *parts]
+
+    return made
+
+
 @pytest.mark.parametrize(("family", "text"), CASES)
 def test_any_division_threads_and_memory_give_the_same_bits(
-    family: str, text: str, tmp_path: Path
+    family: str, text: str, tables: Callable[[str], list[fsframe.Dataset]]
 ) -> None:
     of, chain = FAMILIES[family], stage(family, text)
-    frame = mixed_table(*of.without, twins=of.twins)
-    expected = chain.select(fsframe.read(frame, **of.roles), run=Run(entropy=2))
+    whole, *parts = tables(family)
+    expected = chain.select(whole, run=Run(entropy=2))
     # With the least memory that a drawn instance takes, nearly each takes a pass of its own.
-    scarce = (160 if text == DRAWN[0] else of.bytes_a_row) * len(frame)
+    scarce = (160 if text == DRAWN[0] else of.bytes_a_row) * whole.n_samples
     found = [
-        chain.select(
-            divided(frame, tmp_path / str(threads), cuts, **of.roles),
-            run=Run(entropy=2, threads=threads, memory=memory),
-        )
-        for cuts, threads, memory in (
-            ((), 1, 1 << 30), ((1, 2, 300), 2, 1 << 30), ((225,), 3, scarce)
-        )
-    ]  # fmt: skip
+        chain.select(data, run=Run(entropy=2, threads=threads, memory=memory))
+        for data, threads, memory in zip(parts, (1, 2, 3), (1 << 30, 1 << 30, scarce), strict=True)
+    ]
     for each in found:
         assert_same_bits(each, found[0])
         np.testing.assert_array_equal(each.selected, expected.selected)
