@@ -219,18 +219,20 @@ def test_own_folders_and_files_are_closed_to_others_whatever_the_umask(
 
 
 @pytest.mark.skipif(user_number() != 0, reason="only root can give away")
-def test_a_folder_given_to_another_user_is_not_used(package: Path, tmp_path: Path) -> None:
-    own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert ask(package, **own)[0] == "6"
+def test_a_folder_given_to_another_user_is_not_used(
+    module: ModuleType, package: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert module.triple(2) == 6
     (file,) = files(package.parent / "__pycache__")
     os.chown(file.parent, 4242, 4242)
-    answer, said = ask(package, **own)
-    assert answer == "6" and "compiling" in said
-    assert f"compiled kernels in {file.parent} are not used, since it belongs to" in said
+    assert hits(module.triple, 2) == 0
+    told = f"compiled kernels in {file.parent} are not used, since it belongs to"
+    assert told in capsys.readouterr().err
     # The program itself belongs to that user now: who can change it may change its kernels.
     os.chown(package / "small.py", 4242, 4242)
-    answer, said = ask(package, **own)
-    assert answer == "6" and "compiling" not in said and "not used" not in said
+    compiled._DISTRUSTED.clear()
+    assert hits(module.triple, 2) == 1
+    assert "not used" not in capsys.readouterr().err
 
 
 def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
@@ -297,14 +299,20 @@ def blocked(package: Path, tmp_path: Path) -> dict[str, str]:
 
 
 def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_reported(
-    package: Path, tmp_path: Path
+    module: ModuleType,
+    package: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     chosen = tmp_path / "chosen"
-    assert ask(package, NUMBA_CACHE_DIR=str(chosen))[0] == "6"
+    # As numba reads NUMBA_CACHE_DIR.
+    monkeypatch.setattr(config, "CACHE_DIR", str(chosen))
+    assert hits(module.triple, 2) == 0 and hits(module.triple, 2) == 1
     assert len(files(chosen)) == 1 and not files(package.parent / "__pycache__")
-    answer, said = ask(package, NUMBA_CACHE_DIR=os.devnull)
-    assert answer == "6" and len(files(package.parent / "__pycache__")) == 1
-    assert f"NUMBA_CACHE_DIR={os.devnull} cannot be used" in said
+    monkeypatch.setattr(config, "CACHE_DIR", os.devnull)
+    assert hits(module.triple, 2) == 0 and len(files(package.parent / "__pycache__")) == 1
+    assert f"NUMBA_CACHE_DIR={os.devnull} cannot be used" in capsys.readouterr().err
 
 
 def test_kernels_keep_no_folder_of_a_package_alive(package: Path, tmp_path: Path) -> None:
@@ -322,14 +330,12 @@ def test_kernels_keep_no_folder_of_a_package_alive(package: Path, tmp_path: Path
 
 
 def test_a_read_only_installation_keeps_its_kernels_with_the_user(
-    package: Path, tmp_path: Path
+    module: ModuleType, package: Path, tmp_path: Path
 ) -> None:
     (package.parent / "__pycache__").write_text("")
-    own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert ask(package, **own)[0] == "6"
+    assert module.triple(2) == 6
     assert len(files(tmp_path / "cache" / "fsframe")) == 1
-    answer, said = ask(package, **own)
-    assert answer == "6" and "compiling" not in said
+    assert hits(module.triple, 2) == 1
 
 
 def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(

@@ -64,7 +64,7 @@ def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str
     )  # fmt: skip
     wrapped = "correlation:threshold=1,top=2 " if getattr(method, "wrapping", False) else ""
     few = {key: value for key, value in FEW.items() if key in names}
-    few |= {"n": 5} if name == "npfs" else {}
+    few |= {"n": 5, "permutations": 19, "alpha": 0.2} if name == "npfs" else {}
     given = [f"{key}={value}" for key, value in (settings_of(name) | few).items()]
     text = f"{wrapped}{name}{':' if given else ''}{','.join(given)}"
     try:

@@ -308,7 +308,7 @@ ENGINES: dict[type[Engine], str] = {
 
 def test_sound_engines_pass() -> None:
     assert failures(Threads, EngineConformance) == {}
-    assert failures(lambda: Processes.open(EngineOptions(workers=2)), EngineConformance) == {}
+    assert failures(lambda: Processes.open(EngineOptions(workers=1)), EngineConformance) == {}
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)

@@ -15,8 +15,7 @@ import pytest
 
 from fsframe.cli.commands.offers import KINDS, plugin_files
 from fsframe.registry.manager import HOOKS
-from tests import same_process
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +25,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two plugins that `fsframe new-plugin` has just written."""
     folder = tmp_path_factory.mktemp("new")
     for name in ("gap", "my-selector"):
-        done = same_process.fsframe("new-plugin", name, cwd=folder)
+        done = fsframe("new-plugin", name, cwd=folder)
         assert done.code == 0, done.err
         assert done.out.splitlines()[-1] == f"plugin: fsframe-{name}"
     return folder
@@ -63,21 +62,6 @@ def _can_build_wheels() -> bool:
     return found >= (70, 1)
 
 
-def test_its_own_tests_pass_against_the_installed_wheel(installed: Path, written: Path) -> None:
-    folder = written / "fsframe-gap"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "tests")],
-        cwd=installed,
-        env={**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("fsframe.testing:")]
-    assert "failed" not in line
-    assert int(line.split()[1]) >= 35
-
-
 def test_it_has_command_line_help_and_storage_without_another_line(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -99,7 +83,7 @@ def test_it_has_command_line_help_and_storage_without_another_line(
 
 @pytest.mark.parametrize("name", ["on", "My-Selector", "a b", "9x", "a--b", "-a"])
 def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> None:
-    done = same_process.fsframe("new-plugin", "--", name, cwd=tmp_path)
+    done = fsframe("new-plugin", "--", name, cwd=tmp_path)
     assert done.code == 2
     assert "entry name" in done.err
     assert not list(tmp_path.iterdir())
@@ -108,24 +92,26 @@ def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "fsframe-mine").mkdir()
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
-    done = same_process.fsframe("new-plugin", "mine", cwd=tmp_path)
+    done = fsframe("new-plugin", "mine", cwd=tmp_path)
     assert done.code == 5
     assert "fsframe-mine already exists" in done.err
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 
 def test_a_name_that_is_taken_is_reported(tmp_path: Path) -> None:
-    done = same_process.fsframe("new-plugin", "relieff", cwd=tmp_path)
+    done = fsframe("new-plugin", "relieff", cwd=tmp_path)
     assert done.code == 0
     assert "relief offers 'relieff' already" in done.err
 
 
-def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(tmp_path: Path) -> None:
-    """All in one process: as if they were installed, without pip."""
+def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(
+    installed: Path, written: Path, tmp_path: Path
+) -> None:
+    """A selector against its wheel; all others as if they were installed, without pip."""
     folders = []
     for kind in KINDS:
         name = f"my-{kind}"
-        done = same_process.fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
+        done = fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
         assert done.code == 0, done.err
         folder = tmp_path / f"fsframe-{name}"
         described = tomllib.loads((folder / "pyproject.toml").read_text())
@@ -141,16 +127,18 @@ def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(tmp_p
         row = status[f"fsframe-my-{kind}"]
         assert row["status"] == "loaded", row["reason"]
         assert not row["notes"]
-    paths = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(installed), *folders, os.environ.get("PYTHONPATH", "")])
+    tested = [written / "fsframe-gap", *folders[1:]]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
-        + [f"{folder}/tests" for folder in folders],
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--import-mode=importlib"]
+        + [f"{folder}/tests" for folder in tested],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert done.stdout.count("::TestGap::test_") >= 35
 
 
 def test_no_kind_is_without_a_template() -> None:
