@@ -2,7 +2,7 @@
 
     python tests/faults/harness.py kill-points
     python tests/faults/harness.py kill-times --trials 1000
-    python tests/faults/harness.py errors --error ENOSPC
+    python tests/faults/harness.py errors --error ENOSPC then errors --error EIO --once
 
 Everything is imported once; each trial is a fork of this process, so that it costs milliseconds. A
 trial runs a small chain into a run file, with a fault on the way; then a second fork goes on from
@@ -333,7 +333,18 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=1, help="try each STEP-th call only")
     parser.add_argument("--offset", type=int, default=0, help="begin at this call")
     parser.add_argument("--add", type=Path, help="a file of lines; this run's is added")
-    options = parser.parse_args()
+    lines: list[list[str]] = [[]]
+    for word in sys.argv[1:]:
+        if word == "then":
+            lines.append([])
+        else:
+            lines[-1].append(word)
+    for words in lines:
+        tried(parser.parse_args(words))
+
+
+def tried(options: argparse.Namespace) -> None:
+    """Try what one line of words asks for, and print its counts."""
     began = time.perf_counter()
     if options.what == "kill-points":
         counts = kill_points(options.step, options.offset)
