@@ -16,6 +16,7 @@ import numpy as np
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
+from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Cost
 from fsframe.registry import proposals
 from fsframe.registry.entries import ProposalEntry
@@ -50,9 +51,9 @@ class Shape:
     words : frozenset of str
         What the table has, of `fsframe.registry.entries.TABLE_WORDS`; its tails are heavy if more
         than half of the numeric columns have a sample kurtosis above 6; it is correlated if columns
-        are so more than by chance and none is a copy of another, which is looked at if there are at
-        most 60, all numeric, and no value is missing; a class is rare with less than a fifth of the
-        rows.
+        are so more than by chance (their ranks, with heavy tails) and none is a copy of another,
+        which is looked at if there are at most 60, all numeric, and no value is missing; a class is
+        rare with less than a fifth of the rows.
     """
 
     rows: int
@@ -63,6 +64,7 @@ class Shape:
     def of(cls, data: Dataset) -> Shape:
         """The shape of a table; of one in parts without what takes a pass over its values."""
         nominal, gaps = bool(data.categorical.any()), _has_gaps(data)
+        heavy = data.in_memory and _heavy_tails(data)
         plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps or data.in_parts)
         present = {
             "covariates": data.covariates is not None,
@@ -70,8 +72,8 @@ class Shape:
             "groups": data.groups is not None,
             "nominal": nominal,
             "gaps": gaps,
-            "heavy-tails": data.in_memory and _heavy_tails(data),
-            "correlated": plain and _correlated(data),
+            "heavy-tails": heavy,
+            "correlated": plain and _correlated(data, of_ranks=heavy),
             "parts": data.in_parts,
             "rare-class": data.task == "classification"
             and bool(5 * np.bincount(data.y).min() < data.n_samples),
@@ -96,10 +98,11 @@ def _has_gaps(data: Dataset) -> bool:
     return any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
 
 
-def _correlated(data: Dataset) -> bool:
+def _correlated(data: Dataset, *, of_ranks: bool) -> bool:
     """Whether columns are correlated more than by chance, and none is a copy of another; constant
-    columns have no correlation."""
-    units = unit_columns(np.asarray(data.columns(0, data.n_features), dtype=np.float64))
+    columns have no correlation. A few values far out correlate by chance, their ranks do not."""
+    columns = np.asarray(data.columns(0, data.n_features), dtype=np.float64)
+    units = unit_columns(np.apply_along_axis(mean_ranks, 0, columns) if of_ranks else columns)
     correlations = np.abs(units.T @ units)
     np.fill_diagonal(correlations, 0.0)
     largest = float(correlations.max(initial=0.0))

@@ -169,11 +169,11 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         name="heavy-tails-of-classes",
         question=RELEVANT_QUESTION,
         place=45,
-        tables="classes, none of them rare, at most 200 columns that are not correlated, and heavy "
+        tables="classes, none of them rare, at most 60 columns that are not correlated, and heavy "
         "tails in most of these",
         when={"heavy-tails", "classification"},
-        unless={"rare-class", "correlated", "nominal"},
-        most_columns=200,
+        unless={"rare-class", "correlated", "nominal", "gaps"},
+        most_columns=60,
         most_hours=0.1,
         chain=f"importance:{_STUMPS} ipss",
         gaps=f"impute importance:{_STUMPS} ipss",

@@ -247,3 +247,13 @@ def test_a_proposal_for_unknown_kinds_of_tables_is_refused() -> None:
     with pytest.raises(ValueError, match=r"when must be among classification, .* not .*'wide'"):
         ProposalEntry(name="wide", question="what", chain="mim", when={"wide"})
     assert ProposalEntry(name="any", question="what", chain="mim").gaps == "mim"
+
+
+def test_correlation_of_heavy_tails_is_that_of_ranks() -> None:
+    """A value far out in two columns correlates them by chance."""
+    X = np.random.default_rng(0).standard_t(2, size=(150, 30))
+    X[7, :2] = 200.0
+    label = np.arange(150) % 2
+    assert "correlated" not in Shape.of(Dataset.from_arrays(X, label)).words
+    X[:, 3] = X[:, 4] + X[:, 5]
+    assert {"correlated", "heavy-tails"} <= Shape.of(Dataset.from_arrays(X, label)).words
