@@ -116,6 +116,12 @@ class Registry(Mapping[str, Any]):
         self._manager = manager or default_manager
         self._classes: dict[str, Any] = {}
 
+    # Equal only to itself: the comparison of mappings would import every class of both.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
     @property
     def kind(self) -> str:
         """The kind of its objects in words, such as ``"selector"``."""

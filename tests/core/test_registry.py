@@ -368,3 +368,9 @@ def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     for name in offered:
         # Names are imported when they are first used, so a home that moved shows only here.
         assert getattr(module, name) is not None
+
+
+def test_registries_are_compared_without_an_import() -> None:
+    one, other = Registry(SelectorEntry), Registry(SelectorEntry)
+    assert one in (other, one) and one != other and len({one, other}) == 2
+    assert not one._classes and not other._classes
