@@ -16,7 +16,7 @@ from fsframe.cli.commands import COMMANDS
 from fsframe.cli.terminal import completions, option
 from fsframe.errors import FsframeError, PluginError, RequestError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
-from fsframe.registry import OwnAndPlugins, commands
+from fsframe.registry import OwnAndPlugins, classifiers, commands, selectors
 from fsframe.registry.importing import interrupted
 from fsframe.system import NAME, OVER_TIME, PASSED_ON, can_limit_processes, limited_process
 from fsframe.text import printable
@@ -108,6 +108,9 @@ def _waited_for(child: subprocess.Popen[bytes]) -> int:
             continue
 
 
+# Other programs' names for what `chain` does.
+_RUNS = {"fit", "run", "select"}
+
 # They load neither tables nor numerical kernels.
 _LIGHT = {"info", "methods", "new-plugin", "plugins", "show", "verify"}
 
@@ -127,6 +130,13 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command: click.Command | None = self._commands.get(cmd_name)
         if command is None and not ctx.resilient_parsing:
+            stage = cmd_name.partition(":")[0]
+            if stage in _RUNS or any(kind.matching(stage) for kind in (selectors, classifiers)):
+                given = "STAGE" if stage in _RUNS else cmd_name
+                raise RequestError(
+                    f"there is no command {cmd_name!r}; chain runs stages on a table: "
+                    f"fsframe chain {given} … on DATA"
+                )
             raise self._commands.unknown(cmd_name)
         return command
 

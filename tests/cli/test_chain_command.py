@@ -219,6 +219,9 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("check mim relieff", 2, "unexpected extra argument"),
         ("check mim:bins=0", 2, "bins must be"),
         ("nonsense", 2, "there is no command 'nonsense'"),
+        ("mim:top=2 on small.csv", 2, "fsframe chain mim:top=2 … on DATA"),
+        ("run mim on small.csv", 2, "fsframe chain STAGE … on DATA"),
+        ("plot small.csv", 2, "name the plot before it: fsframe plot scores small.csv"),
         ("chian mim on small", 2, "Did you mean `chain`?"),
         ("show nothing.h5", 5, "nothing.h5"),
         (

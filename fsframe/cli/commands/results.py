@@ -178,6 +178,11 @@ def plot(
         return
     kinds = known_kinds()
     if kind not in kinds:
+        if Path(kind).exists():
+            raise RequestError(
+                f"{kind!r} is a file; name the plot before it: fsframe plot scores {kind} "
+                "(`fsframe plot` lists the kinds)"
+            )
         # Raises an error that lists the kinds.
         draw(kind, [])
     if not words or words[0] == "on":
