@@ -25,8 +25,10 @@ def run_file(tmp_path: Path) -> Path:
 
 
 def test_a_contained_command_prints_and_ends_as_without(run_file: Path) -> None:
-    for words in (["show", str(run_file)], ["verify", "none.h5"], []):
+    for words in (["show", str(run_file)], ["verify", "none.h5"]):
         assert fsframe("--contained", *words) == same_process.fsframe(*words), words
+    # This process may hold commands that other tests have registered.
+    assert fsframe("--contained") == fsframe()
 
 
 def test_damage_is_told_as_without(run_file: Path) -> None:

@@ -284,8 +284,9 @@ def test_compare_refuses_a_folder_of_another_protocol(folder):
     write_run(path, attrs.evolve(record, environment=older), overwrite=True)
     done = ran(f"{COMPARE} --out cmp --mixed")
     assert done.code == 5 and "started with fsframe 0.0" in done.err
-    done = ran(f"{COMPARE} --out toy.csv")
-    assert done.code == 5 and "toy.csv: it is not a folder" in done.err
+    Path("toy.data").write_bytes(b"")
+    done = ran(f"{COMPARE} --out toy.data")
+    assert done.code == 5 and "toy.data: it is not a folder" in done.err
 
 
 def test_compare_tells_problems_of_all_tables_before_it_computes(folder, monkeypatch):
