@@ -219,7 +219,9 @@ class Chain:
                     yield f"{stage.name}: {warning}"
         wrapping = [k for k, stage in enumerate(self.stages) if wraps_left(stage.method)]
         if wrapping:
-            yield from self.forewarnings_of_base(self.stages[wrapping[-1]].method, data)
+            last = self.stages[wrapping[-1]].method
+            assert isinstance(last, Selector)
+            yield from self.forewarnings_of_base(last, data)
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             screening = "Screen first (mim:top=100), or try" if data.n_features > 200 else "Try"
@@ -228,14 +230,14 @@ class Chain:
                 f"a smaller table{', or ' * bool(cost.remedy)}{cost.remedy}"
             )
 
-    def forewarnings_of_base(self, by: Any, data: Dataset) -> Iterator[str]:
-        """What a stage that resamples this chain, or what stands before it in this chain, says of
-        these stages (`Selector.said_of_base`)."""
+    def forewarnings_of_base(self, wrapping: Selector, data: Dataset) -> Iterator[str]:
+        """What the method of a wrapping stage says of the stages that it resamples: all of this
+        chain, or those on its left (`Selector.said_of_base`)."""
         for stage in self.stages:
-            if stage.method is by:
+            if stage.method is wrapping:
                 break
-            if isinstance(stage.method, Selector) and isinstance(by, Selector):
-                for warning in by.said_of_base(stage.method, data):
+            if isinstance(stage.method, Selector):
+                for warning in wrapping.said_of_base(stage.method, data):
                     yield f"{stage.name}: {warning}"
 
     def cost(self, n: int, p: int) -> Cost | None:

@@ -108,8 +108,8 @@ def _waited_for(child: subprocess.Popen[bytes]) -> int:
             continue
 
 
-# Other programs' names for what `chain` does.
-_RUNS = {"fit", "run", "select"}
+# What other programs call `chain`.
+_CALLED_ELSEWHERE = {"fit", "run", "select"}
 
 # They load neither tables nor numerical kernels.
 _LIGHT = {"info", "methods", "new-plugin", "plugins", "show", "verify"}
@@ -131,8 +131,10 @@ class CommandGroup(click.Group):
         command: click.Command | None = self._commands.get(cmd_name)
         if command is None and not ctx.resilient_parsing:
             stage = cmd_name.partition(":")[0]
-            if stage in _RUNS or any(kind.matching(stage) for kind in (selectors, classifiers)):
-                given = "STAGE" if stage in _RUNS else cmd_name
+            if stage in _CALLED_ELSEWHERE or any(
+                kind.matching(stage) for kind in (selectors, classifiers)
+            ):
+                given = "STAGE" if stage in _CALLED_ELSEWHERE else cmd_name
                 raise RequestError(
                     f"there is no command {cmd_name!r}; chain runs stages on a table: "
                     f"fsframe chain {given} … on DATA"

@@ -495,7 +495,7 @@ def without_codes(X: NDArray[Any], codes: Sequence[float]) -> NDArray[Any]:
     return X if coded is None or not coded.any() else np.where(coded, np.nan, X)
 
 
-def _no_number(X: Any) -> str:
+def _what_is_no_number(X: Any) -> str:
     """What the first cell that is no number holds, and what to do; empty if there is none."""
     try:
         cells = np.asarray(X, dtype=object)
@@ -533,7 +533,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
         kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
         matrix = np.array(given, dtype=kept, order="C", copy=None)
     except (TypeError, ValueError) as error:
-        where = _no_number(X) or str(error)
+        where = _what_is_no_number(X) or str(error)
         raise DataError(f"the features must be a table of numbers: {where}") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(

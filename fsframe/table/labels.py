@@ -22,7 +22,11 @@ from fsframe.table.column_kinds import merged_spellings, number_note
 from fsframe.table.number_spellings import label_numbers
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
+Cells = NDArray[Any] | Sequence[str]
+"""A column as numbers, NaN where missing, or as texts."""
+
 _LONG = 200
+"""Longest text of an array of NumPy's own texts; longer ones are objects."""
 
 
 def check_task(task: str | None) -> None:
@@ -82,10 +86,6 @@ def check_classes(
     return []
 
 
-Cells = NDArray[Any] | Sequence[str]
-"""A column as numbers, NaN where missing, or as texts."""
-
-
 def cells_of_array(values: NDArray[Any]) -> Cells:
     """The cells of an array of numbers, truth values or text."""
     if values.dtype.kind in "UO":
@@ -94,7 +94,7 @@ def cells_of_array(values: NDArray[Any]) -> Cells:
 
 
 def missing_cells(cells: Cells, missing: Callable[[str], bool] = is_missing) -> NDArray[np.bool_]:
-    """Which cells hold no value.
+    """Which cells hold no value, (n,).
 
     >>> missing_cells(["a", "NA"]), missing_cells(np.array([np.nan, 1]))
     (array([False,  True]), array([ True, False]))

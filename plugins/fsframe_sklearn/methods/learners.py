@@ -31,7 +31,9 @@ from fsframe_sklearn.engine.estimators import (
 COPIES_IN_ONE_FOLD = (
     "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
 )
-_LOOKED_AT, _FEW_VALUES = 50, 3
+_LOOKED_AT = 50
+"""Columns, evenly spread, whose numbers of values are looked at."""
+_FEW_VALUES = 3
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 
@@ -292,15 +294,11 @@ class Importance(LearnerSelector):
 
     def halves_forewarning(self, data: Dataset) -> str:
         """Boosted trees prefer the same columns on every half if columns have few values."""
-        boosted = "Boosting" in self.learner_name(data) and self.measure == "own"
-        looked_at = np.linspace(0, data.n_features - 1, min(data.n_features, _LOOKED_AT)).astype(
-            int
-        )
-        few = (
-            np.unique(data.columns(column, column + 1)).size <= _FEW_VALUES
-            for column in looked_at.tolist()
-        )
-        if not boosted or 2 * sum(few) <= looked_at.size:
+        if self.measure != "own" or "Boosting" not in (self.of or ""):
+            return ""
+        looked_at = range(0, data.n_features, max(1, data.n_features // _LOOKED_AT))
+        few = (np.unique(data.columns(k, k + 1)).size <= _FEW_VALUES for k in looked_at)
+        if 2 * sum(few) <= len(looked_at):
             return ""
         return (
             "boosted trees choose the same columns on every half where most columns have two or "
@@ -397,8 +395,7 @@ def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
     from sklearn import ensemble
 
     boosted = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
-    extra = (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor)
-    forests = (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor)
+    forests, extra = _forests()
     if isinstance(made, boosted):
         share = made.max_features if isinstance(made.max_features, float) else 1.0
         depth = made.max_depth or np.log2(n)
@@ -413,11 +410,18 @@ def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
     return Cost(seconds=float(made.n_estimators * tree), formula=formula)
 
 
-def _draws_rows(made: Any) -> bool:
+def _forests() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The classes of forests whose splits are searched, and of those whose splits are drawn."""
     from sklearn import ensemble
 
-    forests = (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor)
-    extra = (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor)
+    return (
+        (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor),
+        (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor),
+    )
+
+
+def _draws_rows(made: Any) -> bool:
+    forests, extra = _forests()
     return isinstance(made, forests + extra) and bool(made.bootstrap)
 
 
