@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -249,6 +250,45 @@ def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
 def facts(of: object, *names: str) -> dict[str, Any]:
     """These attributes by name, for an object of ``--json``."""
     return {name: getattr(of, name) for name in names}
+
+
+_QUOTED = re.compile(r'(?<![^,=<\s])"[^"]*"(?=\s*(?:[,=<]|$))')
+
+
+def list_parts(text: str, separator: str = ",") -> list[str]:
+    """The parts of a list in an option, stripped; those in double quotes may hold the separator.
+
+    The quotes stay, for `unquoted`.
+
+    >>> list_parts('id, "Weight, kg", 5" pipe')
+    ['id', '"Weight, kg"', '5" pipe']
+    """
+    masked = _QUOTED.sub(lambda quoted: quoted[0].replace(separator, "\0"), text)
+    return [part.strip().replace("\0", separator) for part in masked.split(separator)]
+
+
+def unquoted(part: str) -> str:
+    """A part of `list_parts` without the quotes around it."""
+    return part[1:-1] if part[:1] == part[-1:] == '"' and part.count('"') == 2 else part
+
+
+def list_part(name: str, separators: str = ",") -> str:
+    """A name as a part of a list: in quotes if it contains a separator."""
+    return f'"{name}"' if set(separators) & set(name) else name
+
+
+def level_orders(text: str) -> dict[str, tuple[str, ...]]:
+    """The columns of ``--ordinal``, with the levels of each from the lowest to the highest.
+
+    >>> level_orders('size=S<M<L,grade,age="<18"<18-65<">65"')
+    {'size': ('S', 'M', 'L'), 'grade': (), 'age': ('<18', '18-65', '>65')}
+    """
+    orders = {}
+    for part in filter(None, list_parts(text)):
+        name, *order = list_parts(part, "=")
+        levels = list_parts("=".join(order), "<") if order else ()
+        orders[unquoted(name)] = tuple(map(unquoted, levels))
+    return orders
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ import click
 from fsframe.cli.terminal import Option, all_options, option
 from fsframe.errors import RequestError, UntidyTableError
 from fsframe.table.roles import ROLES, side_roles
+from fsframe.text import level_orders, list_parts, unquoted
 
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
@@ -151,21 +152,19 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
 
 
 def _list(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+    return tuple(unquoted(part) for part in list_parts(text) if part) if text else ()
 
 
 def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
     """`size=S<M<L,grade` as the order of levels by column."""
-    orders = {}
-    for part in _list(text):
-        name, sign, order = part.partition("=")
-        levels = tuple(level.strip() for level in order.split("<")) if sign else ()
-        if sign and (len(levels) < 2 or not all(levels)):
+    orders = level_orders(text or "")
+    for name, levels in orders.items():
+        if levels and (len(levels) < 2 or not all(levels)):
             raise RequestError(
-                f"--ordinal {part}: write the levels from the lowest to the highest, with < "
-                "between them, such as size=S<M<L"
+                f"--ordinal {name}={'<'.join(levels)}: write the levels from the lowest to the "
+                "highest, with < between them, such as size=S<M<L; a level that contains < goes in "
+                'double quotes: age="<18"<18-65'
             )
-        orders[name.strip()] = levels
     return orders
 
 

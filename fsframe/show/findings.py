@@ -214,8 +214,8 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     scales = {k: order for k, order in guesses.scales.items() if k not in covered}
     for order in dict.fromkeys(scales.values()):
         columns = [k for k in scales if scales[k] == order]
-        names = [guesses.names[k] for k in columns]
-        said = as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.free_names))
+        keys = [guesses.keys[k] for k in columns]
+        said = as_words(in_short({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names))
         yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", *said)
     for k in guesses.counts:
         what = "if each row stands for so many, say so; it is a feature otherwise"

@@ -164,14 +164,13 @@ class Guesses:
         self._rest = rest
 
     def _scales(self, rest: Mapping[int, ColumnFacts]) -> dict[int, tuple[str, ...]]:
-        """The columns of text whose levels have an order that options can spell, and that order."""
+        """The columns of text whose levels have an order, and that order."""
         orders = {
             k: ordered_levels(self.found.levels(k))
             for k, c in rest.items()
             if c.kind == "text" and c.different <= _MOST_LEVELS and self.found.at_hand(k)
         }
-        plain = {k: order for k, order in orders.items() if order and isinstance(self.keys[k], str)}
-        return {k: order for k, order in plain.items() if not set(",<=") & set(self.names[k])}
+        return {k: order for k, order in orders.items() if order}
 
     @cached_property
     def several(self) -> dict[tuple[str, ...], list[int]]:

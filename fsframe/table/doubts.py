@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any
 
 import attrs
@@ -20,6 +20,7 @@ from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, as_keys, shortened
 from fsframe.table.text_file import is_number
+from fsframe.text import level_orders, list_part, list_parts, unquoted
 
 _FEW, _MANY = 10, 20
 _OF_FRAMES = ("task", "dates", "encode", "missing_label")
@@ -230,6 +231,8 @@ def as_arguments(words: Sequence[str]) -> str:
 
     >>> as_arguments(["--drop", "id,day", "--ordinal", "size=S<M", "--missing-label", "drop"])
     "drop=['id', 'day'], ordinal={'size': ['S', 'M']}, missing_label='drop'"
+    >>> as_arguments(["--label", "4", "--categorical", '3,"Blood, group"'])
+    "label=3, categorical=[2, 'Blood, group']"
     """
     arguments = []
     for option, text in pairwise(words):
@@ -238,12 +241,18 @@ def as_arguments(words: Sequence[str]) -> str:
             continue
         value: Any = text
         if name == "ordinal":
-            parts = (part.partition("=") for part in text.split(","))
-            value = {column: order.split("<") for column, _, order in parts}
+            value = {_key(key): list(levels) for key, levels in level_orders(text).items()}
         elif name in ROLES and ROLES[name].given == "columns":
-            value = text.split(",")
+            value = [_key(unquoted(part)) for part in list_parts(text)]
+        elif name in ROLES and ROLES[name].given == "column":
+            value = _key(text)
         arguments.append(f"{name}={value!r}")
     return ", ".join(arguments)
+
+
+def _key(text: str) -> str | int:
+    """A column of an option as Python names it: by name, or by position from 0."""
+    return int(text) - 1 if text.isdecimal() else text
 
 
 def as_words(options: Mapping[str, Any]) -> list[str]:
@@ -265,13 +274,18 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
         elif key == "categorical" and value is True:
             continue
         elif key == "ordinal":
-            orders = as_ordinal(value).items()
-            parts = (f"{name}={'<'.join(order)}" if order else str(name) for name, order in orders)
-            words += ["--ordinal", ",".join(parts)]
+            words += ["--ordinal", ",".join(starmap(_spelled_order, as_ordinal(value).items()))]
         elif key in ("label", "groups", "weight"):
             words += [f"--{key}", spelled_key(value)]
         elif isinstance(value, (list, tuple)):
-            words += [f"--{key}", ",".join(map(spelled_key, value))]
+            words += [f"--{key}", ",".join(list_part(spelled_key(one)) for one in value)]
         else:
             words += [f"--{key.replace('_', '-')}", str(value)]
     return words
+
+
+def _spelled_order(key: str | int, order: Sequence[str]) -> str:
+    signs = ",=<"
+    levels = "<".join(list_part(level, signs) for level in order)
+    name = list_part(spelled_key(key), signs)
+    return f"{name}={levels}" if order else name

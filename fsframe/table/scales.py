@@ -24,9 +24,9 @@ _SCALES = (
 
 _POINT = re.compile(r"([0-9]{1,3})(?:\s*[-–=:.)]\s*|\s+)([A-Za-z].*)|([0-9]{1,3})")
 _BETWEEN = re.compile(r"([0-9]+)\s*(?:[-–]|to)\s*([0-9]+)")
-_BELOW = re.compile(r"(?:under|below|up to) ([0-9]+)")
+_BELOW = re.compile(r"(?:under |below |up to |less than |[<≤] ?)([0-9]+)")
 _ABOVE = re.compile(
-    r"(?:over|above|[>≥]) ?([0-9]+)|([0-9]+) ?(?:\+|(?:and|or) (?:over|older|more))"
+    r"(?:over|above|more than|[>≥]) ?([0-9]+)|([0-9]+) ?(?:\+|(?:and|or) (?:over|older|more))"
 )
 _GRADE = re.compile(
     r"(?:grade|stage|level) ?([0-9]{1,2}|i{1,3}|iv|v)|(i{1,3}|iv|v)|([0-9]{1,2})(?:st|nd|rd|th)"
@@ -46,14 +46,14 @@ def ordered_levels(levels: Collection[str]) -> tuple[str, ...] | None:
     (('low', 'Medium', 'High'), None)
     >>> ordered_levels({"1 - bad", "2", "3 - good"}), ordered_levels({"1: red", "2: blue", "3: x"})
     (('1 - bad', '2', '3 - good'), None)
-    >>> ordered_levels({"45+", "18-24", "25-44"})
-    ('18-24', '25-44', '45+')
+    >>> ordered_levels({"45+", "18-24", "25-44"}), ordered_levels({">65", "<18", "18-65"})
+    (('18-24', '25-44', '45+'), ('<18', '18-65', '>65'))
     >>> ordered_levels({"Stage II", "Stage I", "Stage IV"}), ordered_levels({"II", "I", "IV"})
     (('Stage I', 'Stage II', 'Stage IV'), ('I', 'II', 'IV'))
     >>> ordered_levels({"1:8", "1:128", "negative"}), ordered_levels({"2nd", "10th", "1st"})
     (('negative', '1:8', '1:128'), ('1st', '2nd', '10th'))
     """
-    if len(levels) < 3 or any(sign in level for level in levels for sign in ",<="):
+    if len(levels) < 3 or any('"' in level for level in levels):
         return None
     plain = {" ".join(level.lower().split()): level for level in levels}
     points = {text: match for text in plain if (match := _POINT.fullmatch(text))}

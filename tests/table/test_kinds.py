@@ -1,5 +1,7 @@
 """Kinds of columns: nominal, ordinal, boolean, date; how they are read, kept and encoded."""
 
+import shlex
+
 import numpy as np
 import polars
 import pytest
@@ -137,3 +139,24 @@ def test_a_method_for_numbers_takes_encoded_columns_from_the_command_line(table,
     done = run("apply", str(out), "on", str(table), "-o", str(reduced))
     assert done.code == 0, done.err
     assert "colour" in reduced.read_text().splitlines()[0].split(",")
+
+
+def test_names_and_levels_with_separators_are_quoted_as_in_csv(tmp_path):
+    path = tmp_path / "survey.csv"
+    rows = zip(["<18", ">65", "18-65"] * 8, "ABCD" * 6, range(24), [0, 1] * 12, strict=True)
+    lines = [f'"{age}",{group},{x},{y}' for age, group, x, y in rows]
+    path.write_text('"age, in years",Blood,"a=b, c",y\n' + "\n".join(lines) + "\n")
+    out = tmp_path / "run.h5"
+    done = run("chain", "mim", "on", str(path), "--label", "y", "-o", str(out), "--drop",
+               'Blood, "a=b, c"', "--ordinal", '"age, in years"="<18"<18-65<>65')  # fmt: skip
+    assert done.code == 0, done.err
+    kinds = stored_kinds(fsframe.load_run(out).environment["kinds"])
+    assert list(kinds) == ["age, in years"]
+    assert kinds["age, in years"].levels == ("<18", "18-65", ">65")
+    # What is suggested is what can be said: by number, where the name has a comma.
+    done = run("chain", "mim", "on", str(path), "--no-out", "--drop", "Blood")
+    assert done.code == 4 and """--ordinal '1="<18"<18-65<>65\'""" in done.err
+    again = run(*shlex.split(done.err.splitlines()[-1])[1:])
+    assert again.code == 0, again.err
+    done = run("chain", "mim", "on", str(path), "--no-out", "--ordinal", "1=<18<18-65<>65")
+    assert done.code == 2 and 'age="<18"<18-65' in done.err
