@@ -223,4 +223,7 @@ def _what_else(content: bytes) -> str:
             "is a zip archive, not a run file; if it is a study, `fsframe study` shows it and "
             "fsframe.load_study reads it"
         )
-    return "is not a run file of fsframe, or its first bytes are damaged"
+    return (
+        "is not a run file of fsframe, or its first bytes are damaged; if it is a table, "
+        "`fsframe inspect` shows it"
+    )

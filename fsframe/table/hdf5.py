@@ -149,6 +149,12 @@ class Hdf5Arrays:
             raise DataError(
                 f"{path} is an HDF5 file that is damaged, or in use by a writer: {error}"
             ) from None
+        if "encoding-type" in self._file.attrs and "stages" in self._file:
+            self._file.close()
+            raise DataError(
+                f"{path} is a run file of fsframe, not a table: `fsframe show` prints it, with the "
+                "table that it was made from"
+            )
 
     def __enter__(self) -> Hdf5Arrays:
         return self
@@ -163,10 +169,7 @@ class Hdf5Arrays:
                 names = sorted(self._file)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             return f"members that cannot be listed ({error})"
-        shown = ", ".join(f"/{name}" for name in names[:10]) or "nothing"
-        if "encoding-type" in self._file.attrs and "stages" in names:
-            return f"{shown} (a run file of fsframe, not a table)"
-        return shown
+        return ", ".join(f"/{name}" for name in names[:10]) or "nothing"
 
     def members(self, name: str) -> list[str]:
         """The members of a group, in the order of their names; none where there is no group."""
