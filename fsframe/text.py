@@ -140,6 +140,15 @@ def number_text(value: float | None, digits: int = 4) -> str:
     return shown.lstrip("-") if float(shown) == 0 else shown
 
 
+def duration(seconds: float) -> str:
+    """A duration in seconds, minutes, hours or days, whichever is easiest to read."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
+
+
 def some_of(names: Sequence[str], most: int = 5) -> str:
     """Names joined by commas, only the first ones and the number of others if there are many.
 

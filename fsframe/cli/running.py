@@ -27,9 +27,9 @@ from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
-from fsframe.system import STOPPING
+from fsframe.system import STOPPING, available_processors
 from fsframe.table.roles import with_further_files
-from fsframe.text import facts, printable
+from fsframe.text import duration, facts, printable
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -172,8 +172,9 @@ def run_request(
         checkpoint = request.checkpoint()
         if checkpoint is not None:
             _report_earlier(checkpoint, reporter)
-        for text in request.chain.forewarnings(request.data):
-            reporter.note(text)
+        for text in (*request.chain.forewarnings(request.data), _forecast(request, engine)):
+            if text:
+                reporter.note(text)
 
         def work() -> RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
@@ -216,6 +217,31 @@ def run_request(
             reporter.close()
     reporter.event("end", run_file=None if request.out is None else str(request.out))
     return record
+
+
+_MINUTE, _HOUR = 60.0, 3600.0
+
+
+def _forecast(request: Request, engine: Engine | None) -> str:
+    """How long a run of minutes may take, and how to divide a long one; empty for short ones.
+
+    `Chain.forewarnings` tells of hours.
+    """
+    from fsframe.chains.chain import Chain
+
+    chain, data = request.chain, request.data
+    cost = chain.cost(data.n_samples, data.n_features) if isinstance(chain, Chain) else None
+    if cost is None or cost.seconds < _MINUTE:
+        return ""
+    texts = []
+    if cost.seconds <= _HOUR:
+        about = duration(cost.seconds)
+        texts += [f"forecast: about {about} of processor time, correct within a factor of three"]
+    processors = available_processors()
+    resampled = any(getattr(stage.method, "wrapping", False) for stage in chain.stages)
+    if engine is None and processors > 1 and resampled:
+        texts += [f"--workers {processors} divides the resamples among the processors"]
+    return "; ".join(texts)
 
 
 def _report_earlier(checkpoint: Checkpoint, reporter: Reporter) -> None:

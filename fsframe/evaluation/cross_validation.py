@@ -159,6 +159,10 @@ class CrossValidation(WrappingSelector):
         """A fold's training and test rows, and the inner training rows if sets are tuned."""
         return 2.0 if len(self.chains_of_base()) > 1 else 1.0
 
+    def base_fits(self, p: int) -> int | None:
+        """One for each fold; None where the rows decide how many."""
+        return {"folds": self.folds * self.repeats, "five-by-two": 10}.get(self.scheme)
+
     def check_parameters(self) -> Iterator[str]:
         if self.scheme == "folds":
             splits = self.folds * self.repeats

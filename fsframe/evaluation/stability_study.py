@@ -97,6 +97,10 @@ class StabilityStudy(WrappingSelector):
         symbol="K",
     )
 
+    def base_fits(self, p: int) -> int:
+        """One for each resample."""
+        return self.n
+
     def check_parameters(self) -> Iterator[str]:
         yield from too_many(self.n, f"n={self.n}")
         if self.top is not None:

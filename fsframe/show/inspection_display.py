@@ -18,7 +18,15 @@ from fsframe.table.column_facts import DATA_FRAME, ColumnFacts, Contents
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_arguments
 from fsframe.table.side_columns import times_and_events
-from fsframe.text import counted, facts, printable, shown_width, some_of, table_lines
+from fsframe.text import (
+    counted,
+    duration,
+    facts,
+    printable,
+    shown_width,
+    some_of,
+    table_lines,
+)
 
 _WIDTH = 80
 _SHOWN = 30
@@ -279,15 +287,6 @@ def _continued(command: str, mark: str = " \\") -> Iterator[str]:
         lines[-1] += f" {word}" if lines[-1] else word
     for k, line in enumerate(lines):
         yield ("    " if k else "  ") + line + (mark if k < len(lines) - 1 else "")
-
-
-def duration(seconds: float) -> str:
-    """A duration in seconds, minutes, hours or days, whichever is easiest to read."""
-    if seconds < 100:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
 
 
 def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any]:

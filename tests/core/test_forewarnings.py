@@ -10,7 +10,9 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.errors import Forewarning
 from fsframe.method.ranking import PermutationTest
+from fsframe.method.run import Cost
 from fsframe.table.dataset import Dataset
+from tests.same_process import fsframe
 
 
 def table(p: int = 40) -> Dataset:
@@ -119,3 +121,33 @@ def test_hours_are_reported_before_a_run_and_by_parameters():
     assert told.startswith("forecast: about 21.")
     few = Chain.parse("boruta:trees=5,max_runs=5 npfs:n=10")
     assert not [w for w in few.forewarnings(data) if "hours" in w]
+
+
+def test_evaluations_and_studies_are_forecast():
+    one = Chain.parse("relieff").cost(200, 30).seconds
+    for chain, many in (
+        ("cross-validation:folds=5,repeats=3,base=(relieff knn)", 15),
+        ("cross-validation:scheme=five-by-two,base=(relieff knn)", 10),
+        ("stability-study:n=7,base=relieff", 7),
+        ("ensemble:n=12,base=relieff", 12),
+    ):
+        assert Chain.parse(chain).cost(200, 30).seconds == pytest.approx(many * one), chain
+    assert (
+        Chain.parse("cross-validation:scheme=leave-one-out,base=(relieff knn)").cost(9, 3) is None
+    )
+
+
+def test_a_run_of_minutes_is_told_with_what_divides_it(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(30)))
+    words = ["chain", "mim", "ensemble:n=2", "on", str(path), "--no-out"]
+    monkeypatch.setattr("fsframe.cli.running.available_processors", lambda: 3)
+    assert "forecast" not in fsframe(*words).err
+    monkeypatch.setattr(Chain, "cost", lambda *_: Cost(seconds=200.0, formula="200"))
+    told = fsframe(*words).err
+    assert "forecast: about 3 min of processor time" in told
+    assert "; --workers 3 divides the resamples" in told
+    assert "workers" not in fsframe(*words[:2], *words[3:]).err
+    monkeypatch.setattr(Chain, "cost", lambda *_: Cost(seconds=7200.0, formula="7200"))
+    told = fsframe(*words).err
+    assert told.count("forecast") == 1 and "2.0 hours" in told and "--workers 3" in told

@@ -192,7 +192,7 @@ def test_a_run_file_given_as_data_is_recognised(tmp_path):
     with h5py.File(path, "w") as file:
         file.attrs["encoding-type"] = "fsframe-run"
         file.create_group("stages")
-    with pytest.raises(DataError, match="is a run file of fsframe, not a table: `fsframe show` prints it"):
+    with pytest.raises(DataError, match="is a run file of fsframe, not a table: `fsframe show`"):
         read(path)
 
 

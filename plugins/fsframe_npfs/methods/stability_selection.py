@@ -84,6 +84,10 @@ class Ensemble(ResamplingSelector):
     )
     stratify: bool = param(True, flag(), help="Draw within classes, so that each keeps its size.")
 
+    def base_fits(self, p: int) -> int:
+        """One for each bootstrap."""
+        return self.n
+
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted."""
         yield from too_many(self.n, f"n={self.n}")
