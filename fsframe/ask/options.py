@@ -14,12 +14,13 @@ import attrs
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request
-from fsframe.chains.stage import find_method
+from fsframe.chains.stage import find_method, workers_hint
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
-from fsframe.show.progress import ProgressBars, progress_shown
+from fsframe.remarks import remark
+from fsframe.show.progress import Pace, ProgressBars, progress_shown
 from fsframe.storage import RunRecord
 from fsframe.table.annotated import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
@@ -31,6 +32,7 @@ from fsframe.text import unexpected
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
+    from fsframe.method.run import Progress
 
 
 Ask = Callable[[Request], RunRecord]
@@ -52,8 +54,8 @@ class RunOptions(TypedDict, total=False):
     memory : int or str
         Memory limit of the whole run, in bytes or as ``"2GB"``.
     progress : bool
-        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
-        True by default.
+        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds,
+        and to note on stderr if it will take minutes; True by default.
     overwrite : bool
         Whether a file at `out` may be replaced.
     restart : bool
@@ -182,8 +184,16 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
                 return answer
             if engine is None and workers is not None:
                 engine = opened.enter_context(open_engine(workers=workers))
-            with progress_shown(options.get("progress", True), bars) as listener:
-                return request.run(engine, listener)
+            hint = "" if engine is not None else workers_hint(request.chain, "workers=")
+            pace = Pace(remark, hint)
+            with progress_shown(options.get("progress", True), bars) as shown:
+
+                def listener(progress: Progress) -> None:
+                    assert shown is not None
+                    shown(progress)
+                    pace(progress)
+
+                return request.run(engine, None if shown is None else listener)
 
         yield ask
 

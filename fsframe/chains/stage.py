@@ -16,7 +16,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
-from fsframe.system import CAN_SHARE_MEMORY
+from fsframe.system import CAN_SHARE_MEMORY, available_processors
 from fsframe.table.dataset import Dataset
 
 
@@ -53,6 +53,18 @@ class RunsInSteps(Protocol):
     def steps(
         self, data: Dataset, run: Run, upstream: Selection | None = None, start: int = 0
     ) -> Iterator[StageResult]: ...
+
+
+def workers_hint(chain: RunsInSteps, option: str) -> str:
+    """That workers share what a chain resamples; empty if it resamples nothing, or one processor.
+
+    `option` is how the caller asks for workers, such as ``workers=``.
+    """
+    processors = available_processors()
+    resampled = any(getattr(stage.method, "wrapping", False) for stage in chain.stages)
+    if processors < 2 or not resampled:
+        return ""
+    return f"{option}{processors} divides the resamples among the processors"
 
 
 def find_method(name: str) -> type[Selector] | type[Classifier]:

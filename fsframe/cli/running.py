@@ -26,8 +26,8 @@ from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, w
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
-from fsframe.show.progress import ProgressBars
-from fsframe.system import STOPPING, available_processors
+from fsframe.show.progress import Pace, ProgressBars
+from fsframe.system import STOPPING
 from fsframe.table.roles import with_further_files
 from fsframe.text import duration, facts, printable
 
@@ -72,6 +72,7 @@ class Reporter:
             remarks = environment_with(REMARKS_VARIABLE, "json" if events else "none")
             click.get_current_context().with_resource(remarks)
         self._line = None if quiet or events else ProgressBars()
+        self._pace: Pace | None = None
 
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> Reporter:
@@ -83,6 +84,12 @@ class Reporter:
             self.event("progress", **facts(progress, "label", "key", "done", "total"))
         elif self._line is not None:
             self._line(progress)
+        if self._pace is not None:
+            self._pace(progress)
+
+    def watch_pace(self, hint: str) -> None:
+        """Note how long the work may still take, as `Pace`."""
+        self._pace = Pace(self.note, hint)
 
     def event(self, event: str, **about: Any) -> None:
         """Print an event, if JSON is requested."""
@@ -172,9 +179,9 @@ def run_request(
         checkpoint = request.checkpoint()
         if checkpoint is not None:
             _report_earlier(checkpoint, reporter)
-        for text in (*request.chain.forewarnings(request.data), _forecast(request, engine)):
-            if text:
-                reporter.note(text)
+        for text in request.chain.forewarnings(request.data):
+            reporter.note(text)
+        _tell_length(request, engine, reporter)
 
         def work() -> RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
@@ -222,26 +229,27 @@ def run_request(
 _MINUTE, _HOUR = 60.0, 3600.0
 
 
-def _forecast(request: Request, engine: Engine | None) -> str:
-    """How long a run of minutes may take, and how to divide a long one; empty for short ones.
+def _tell_length(request: Request, engine: Engine | None, reporter: Reporter) -> None:
+    """Note how long a run of minutes may take, and how to divide it among processors.
 
-    `Chain.forewarnings` tells of hours.
+    If no stage declares what it costs, this is measured while it runs. `Chain.forewarnings` tells
+    of hours.
     """
     from fsframe.chains.chain import Chain
+    from fsframe.chains.stage import workers_hint
 
     chain, data = request.chain, request.data
+    hint = "" if engine is not None else workers_hint(chain, "--workers ")
     cost = chain.cost(data.n_samples, data.n_features) if isinstance(chain, Chain) else None
-    if cost is None or cost.seconds < _MINUTE:
-        return ""
-    texts = []
-    if cost.seconds <= _HOUR:
+    if cost is None:
+        reporter.watch_pace(hint)
+    elif cost.seconds > _HOUR:
+        if hint:
+            reporter.note(hint)
+    elif cost.seconds > _MINUTE:
         about = duration(cost.seconds)
-        texts += [f"forecast: about {about} of processor time, correct within a factor of three"]
-    processors = available_processors()
-    resampled = any(getattr(stage.method, "wrapping", False) for stage in chain.stages)
-    if engine is None and processors > 1 and resampled:
-        texts += [f"--workers {processors} divides the resamples among the processors"]
-    return "; ".join(texts)
+        forecast = f"forecast: about {about} of processor time, correct within a factor of three"
+        reporter.note(f"{forecast}; {hint}" if hint else forecast)
 
 
 def _report_earlier(checkpoint: Checkpoint, reporter: Reporter) -> None:

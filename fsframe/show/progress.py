@@ -1,4 +1,4 @@
-"""Progress bars in terminals and notebooks; nothing elsewhere."""
+"""Progress bars in terminals and notebooks, and a note about work that will take minutes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fsframe.remarks import clearing_progress, wait_shown
+from fsframe.text import duration
 
 if TYPE_CHECKING:
     from fsframe.method.run import Progress
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _AFTER = 2.0
 _EVERY = 0.1
 _WIDTH = 24
+_ENOUGH, _MINUTE = 20.0, 60.0
 _ERASE, _SHOW_CURSOR = "\r\033[K", "\033[?25h"
 
 
@@ -89,6 +91,44 @@ class ProgressBars:
         if self._shown is not None:
             self._shown.wipe()
             self._shown = None
+
+
+class Pace:
+    """A listener that tells once how long work may still take, if that is a minute or more.
+
+    The first unit compiles kernels and encodes columns: time is measured from its end, for twenty
+    seconds. Work within other work is not measured.
+
+    Parameters
+    ----------
+    tell : callable
+        Given the note.
+    hint : str
+        The end of the note: what shortens the work.
+    """
+
+    def __init__(self, tell: Callable[[str], None], hint: str = "") -> None:
+        self._tell, self._hint = tell, hint
+        self._begun: dict[tuple[str, tuple[int, ...]], tuple[float, int]] = {}
+        self._told = False
+
+    def __call__(self, progress: Progress) -> None:
+        which, done, now = (progress.label, progress.key), progress.done, time.monotonic()
+        outer = (key for label, key in self._begun if len(key) < len(progress.key))
+        if self._told or any(progress.key[: len(key)] == key for key in outer):
+            return
+        if done >= progress.total:
+            self._begun.pop(which, None)
+            return
+        began, first = self._begun.setdefault(which, (now, done))
+        if not first:
+            self._begun[which] = now, done
+        elif now - began >= _ENOUGH and done > first:
+            rest = (now - began) / (done - first) * (progress.total - done)
+            if rest >= _MINUTE:
+                self._told = True
+                about = f"{progress.label}: {done} of {progress.total}, about {duration(rest)}"
+                self._tell(f"{about} remain{'; ' * bool(self._hint)}{self._hint}")
 
 
 class _TerminalBar:

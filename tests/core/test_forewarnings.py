@@ -141,7 +141,7 @@ def test_a_run_of_minutes_is_told_with_what_divides_it(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(30)))
     words = ["chain", "mim", "ensemble:n=2", "on", str(path), "--no-out"]
-    monkeypatch.setattr("fsframe.cli.running.available_processors", lambda: 3)
+    monkeypatch.setattr("fsframe.chains.stage.available_processors", lambda: 3)
     assert "forecast" not in fsframe(*words).err
     monkeypatch.setattr(Chain, "cost", lambda *_: Cost(seconds=200.0, formula="200"))
     told = fsframe(*words).err

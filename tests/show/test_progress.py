@@ -10,7 +10,7 @@ import types
 from fsframe import remarks
 from fsframe.method.run import Progress
 from fsframe.remarks import remark, ticking
-from fsframe.show.progress import ProgressBars, in_notebook, progress_shown
+from fsframe.show.progress import Pace, ProgressBars, in_notebook, progress_shown
 
 
 class Terminal(io.StringIO):
@@ -112,3 +112,28 @@ def test_a_wait_is_counted_on_a_line_of_its_own_where_no_bar_is_drawn(monkeypatc
     with ticking("compiling"):
         told.wait(0.02)
     assert not file.getvalue()
+
+
+def paced(steps: list[tuple[float, int, tuple[int, ...]]], monkeypatch, total: int = 100):
+    """What is told of steps: the time, the units done, and the place of the work."""
+    told: list[str] = []
+    pace = Pace(told.append, "--workers 2 divides the resamples")
+    for now, done, key in steps:
+        monkeypatch.setattr("fsframe.show.progress.time.monotonic", lambda now=now: now)
+        pace(Progress(label="folds", done=done, total=total, key=key))
+    return told
+
+
+def test_work_of_minutes_is_told_once_by_the_pace_after_its_first_unit(monkeypatch):
+    steps = [(-900.0, 0, (0,)), (0.0, 1, (0,)), (10.0, 6, (0,)), (20.0, 11, (0,)), (40.0, 21, (0,))]
+    (told,) = paced(steps, monkeypatch)
+    assert told == "folds: 11 of 100, about 3 min remain; --workers 2 divides the resamples"
+
+
+def test_short_work_and_work_within_other_work_are_not_told(monkeypatch):
+    assert not paced([(0.0, 1, (0,)), (20.0, 41, (0,)), (45.0, 100, (0,))], monkeypatch)
+    inner = [(0.0, 0, (0,)), (1.0, 1, (0, 3)), (30.0, 2, (0, 3))]
+    assert not paced(inner, monkeypatch)
+    # Work that has ended holds nothing back.
+    after = [(0.0, 1, (0,)), (1.0, 100, (0,)), (2.0, 1, (0, 3)), (30.0, 3, (0, 3))]
+    assert len(paced(after, monkeypatch)) == 1

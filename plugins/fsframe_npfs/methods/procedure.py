@@ -19,6 +19,7 @@ from fsframe.remarks import remark
 from fsframe.resampling.resamples import CountNull, select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
+from fsframe.text import duration
 from fsframe_npfs.engine import forecasts
 from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
 from fsframe_npfs.engine.decisions import (
@@ -28,7 +29,7 @@ from fsframe_npfs.engine.decisions import (
     decide_by_scores,
     decide_by_tail,
 )
-from fsframe_npfs.engine.forecasts import DurationForecast, duration_text, reversal_probability
+from fsframe_npfs.engine.forecasts import reversal_probability
 from fsframe_npfs.engine.labellings import (
     BASE,
     DRAWS,
@@ -188,8 +189,8 @@ class Procedure:
                 remark(
                     f"npfs: {open_.sum()} of {open_.size} decisions are open after {self.fits} "
                     f"fits; continuing to {then} fits, about "
-                    f"{duration_text(pace * (then - self.fits))} (at most {most} fits, "
-                    f"{duration_text(pace * (most - self.fits))})"
+                    f"{duration(pace * (then - self.fits))} (at most {most} fits, "
+                    f"{duration(pace * (most - self.fits))})"
                 )
 
     def _run_in_parts(self, shards: NDArray[np.int64]) -> None:
@@ -250,10 +251,8 @@ class Procedure:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
         if self.nulls:
             base = cast(Base, Relabelled.of(base, self.run, owners, first, self.settings.null))
-        forecast = DurationForecast(total)
 
         def relay(progress: Progress) -> None:
-            forecast.update(progress.done, first)
             self.run.progress(first + progress.done, total, progress.label)
 
         selections = select_resamples(

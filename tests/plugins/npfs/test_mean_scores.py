@@ -21,7 +21,6 @@ from fsframe_npfs.engine.decisions import (
     shrink_permuted,
     studentised,
 )
-from fsframe_npfs.engine.forecasts import DurationForecast
 from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
@@ -275,30 +274,6 @@ def test_too_few_fits_are_refused_before_work_starts() -> None:
     wide = slides(1, 60, 250, 3)
     with pytest.raises(RequestError, match="fits=1099 is less than the 1100"):
         Chain.parse("mim:top=4 npfs:settle=0.1,fits=1099").select(wide)
-
-
-def test_a_long_test_says_so_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = iter([-900.0, 0.0, 3.0, 6.0, 9.0])
-    monkeypatch.setattr("fsframe_npfs.engine.forecasts.time.monotonic", lambda: next(clock))
-    forecast = DurationForecast(10_000)
-    for done in (0, 1, 3, 6, 9):  # nothing follows from the long wait for the first
-        forecast.update(done)
-    said = capsys.readouterr().err
-    assert said.count("screen first") == 1 and "10000 fits" in said
-    assert "about 200 min" in said, "the rate is that of the fits after the first"
-
-
-def test_a_short_test_says_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = iter([0.0, 6.0, 12.0])
-    monkeypatch.setattr("fsframe_npfs.engine.forecasts.time.monotonic", lambda: next(clock))
-    forecast = DurationForecast(100)
-    for done in (1, 9, 20):
-        forecast.update(done)
-    assert not capsys.readouterr().err
 
 
 def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_labels(
