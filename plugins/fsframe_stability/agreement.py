@@ -1,9 +1,9 @@
 """Sizes of sets and their intersections, means over pairs of runs, and intersections beyond chance.
 
 Kuncheva's index and its relatives divide |S_i ∩ S_j| − n_i n_j / p, the intersection beyond what
-random sets of these sizes share, by different largest values. For sets of one size all but
-Lustgarten's are one and the same number, Kuncheva's. Numerators and denominators are multiplied by
-p, so that they are whole numbers and a denominator of zero is exactly zero.
+random sets of these sizes share, by differently defined largest values. For sets of one size all
+but Lustgarten's equal Kuncheva's. Numerators and denominators are multiplied by p, so that they are
+whole numbers and a denominator of zero is exactly zero.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _controller() -> ThreadpoolController:
 
 
 def one_thread_product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """left @ right on one thread, so that no number of threads changes a bit.
+    """left @ right on one thread, so that no bit depends on the number of threads.
 
     >>> import numpy as np
     >>> one_thread_product(np.array([[2.0, 1.0]]), np.array([[1.0], [3.0]]))
@@ -39,17 +39,17 @@ def one_thread_product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def whole_gram(rows: NDArray[Any], width: int, dtype: Any = np.float64) -> NDArray[np.float64]:
-    """rows @ rows.T of whole numbers, in blocks of columns whose sums are exact.
+    """rows @ rows.T for whole numbers, summed exactly in blocks of columns.
 
     Parameters
     ----------
     rows : (m, p) array
         Whole numbers, of any type.
     width : int
-        Columns per block, so few that every sum of products of a block is exact in `dtype`:
+        Columns per block, few enough that every sum of products in a block is exact in `dtype`:
         below 2²⁴ in single, 2⁵³ in double precision.
     dtype : float type
-        What a block is multiplied in.
+        Type in which blocks are multiplied.
 
     Returns
     -------
@@ -58,9 +58,9 @@ def whole_gram(rows: NDArray[Any], width: int, dtype: Any = np.float64) -> NDArr
 
     Notes
     -----
-    Exact sums do not depend on the order of adding, so no number of threads changes a bit. One
-    thread is used nevertheless: the products are small, and a thread that waits for a busy core
-    costs a hundred times what it saves. O(m²p) time, O(m·width + m²) memory.
+    Exact sums do not depend on the order of adding, so any number of threads would do. One is used,
+    because the products are small and a thread that waits for a busy core costs a hundred times
+    what it saves. O(m²p) time, O(m·width + m²) memory.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Overlap:
         Notes
         -----
         Z Zᵀ over the u ≤ p columns that some run keeps, in blocks: O(mp + m²u) time, O(mu + m²)
-        memory besides the input.
+        memory in addition to the input.
 
         Examples
         --------
@@ -180,14 +180,14 @@ def prefix_overlaps(orders: NDArray[np.integer[Any]], n_features: int) -> Iterat
     Yields
     ------
     Overlap
-        For set sizes 1 … K. `frequencies` is one array for all of them, which changes when the next
-        is asked for.
+        For set sizes 1 … K. They share one `frequencies` array, which is updated in place when the
+        next is requested.
 
     Notes
     -----
     When every run i takes in its feature f_i, |S_i ∩ S_j| grows by [f_i ∈ S_j] + [f_j ∈ S_i]
     + [f_i = f_j], and only the frequencies of these features change: O(m² + m log m) per size,
-    against O(m²p) for a new product.
+    compared with O(m²p) for a new product.
 
     Examples
     --------
@@ -276,10 +276,10 @@ def intersection_law(
 
 
 def expected_score(score: PairScore, first: int, second: int, p: int) -> float:
-    """The mean of `score` over all pairs of sets of two sizes, NaN where it is undefined for one.
+    """Mean of `score` over all pairs of sets of these sizes; NaN if it is undefined for any pair.
 
-    For a score that depends on the sets only through their sizes and their intersection, this is
-    the mean over all C(p, n₁)·C(p, n₂) pairs, from min(n₁, n₂) + 1 terms.
+    Takes min(n₁, n₂) + 1 terms instead of C(p, n₁)·C(p, n₂) pairs, because the score depends on the
+    sets only through their sizes and their intersection.
     """
     shared, probability = intersection_law(first, second, p)
     sizes = np.full(shared.shape, first), np.full(shared.shape, second)
@@ -290,12 +290,12 @@ def expected_score(score: PairScore, first: int, second: int, p: int) -> float:
 def corrected_for_chance(score: PairScore) -> PairScore:
     """The score (s − E s) / (1 − E s): 1 for the best pair, 0 on average for random sets.
 
-    `score` is symmetric, and its largest value is 1. NaN where `score` is, and where every pair of
-    sets of these sizes scores 1, so that there is nothing to correct.
+    `score` must be symmetric, with largest value 1. The result is NaN where `score` is, and where
+    every pair of sets of these sizes scores 1, so that there is nothing to correct.
 
     Notes
     -----
-    One hypergeometric sum for each pair of different sizes that occurs, not for each pair of runs.
+    One hypergeometric sum for each distinct pair of sizes, not for each pair of runs.
     """
 
     def corrected(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
@@ -303,7 +303,7 @@ def corrected_for_chance(score: PairScore) -> PairScore:
         sizes = np.column_stack([np.minimum(first, second), np.maximum(first, second)])
         different, which = np.unique(sizes, axis=0, return_inverse=True)
         expected = np.array([expected_score(score, int(a), int(b), p) for a, b in different])
-        # Expectation one: both sets hold every feature (or, for Hamming, none), 0/0.
+        # 0/0 at expectation 1: both sets hold every feature (or, for Hamming, none).
         room = np.where(expected < 1.0, 1.0 - expected, np.nan)
         which = which.reshape(-1)
         return (raw - expected[which]) / room[which]
@@ -312,7 +312,7 @@ def corrected_for_chance(score: PairScore) -> PairScore:
 
 
 def undefined(reason: str) -> StabilityValue:
-    """No number (NaN), and the reason."""
+    """The value NaN, with the reason."""
     return StabilityValue(value=float("nan"), undefined=reason)
 
 
@@ -324,8 +324,9 @@ def mean_over_pairs(
 ) -> StabilityValue:
     """The mean score of pairs of runs (row numbers), or the reason why it is undefined.
 
-    A pair without a score, `why` in words, has NaN or `impute`. Without `impute`, one such pair
-    makes the mean undefined: the mean over the remaining pairs would measure something else.
+    A pair whose score is NaN counts as `impute`. Without `impute`, one such pair makes the mean
+    undefined, because the mean over the remaining pairs would measure something else; `why` says
+    when a pair has no score.
     """
     missing = np.isnan(scores)
     if missing.any() and impute is None:
@@ -341,7 +342,7 @@ def mean_over_pairs(
 
 
 def impute_parameter() -> Any:
-    """The parameter of metrics that are the mean over pairs of runs."""
+    """The parameter `impute` of metrics that average over pairs of runs."""
     return param(
         None,
         optional(real()),
@@ -354,8 +355,8 @@ def impute_parameter() -> Any:
 class OverlapMetric(StabilityMetric):
     """Base of metrics that need set sizes, intersections and frequencies only.
 
-    Authors write `measure_overlap`; because the overlaps of growing sets are cheap
-    (`prefix_overlaps`), such a metric follows a ranking over all set sizes in one pass.
+    Authors write `measure_overlap`. The overlaps of growing sets are cheap (`prefix_overlaps`), so
+    such a metric is computed for all set sizes of a ranking in one pass.
     """
 
     input: ClassVar[str] = "sets"
@@ -388,20 +389,20 @@ class OverlapMetric(StabilityMetric):
         )
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
-        """The metric's value for sets that overlap like this."""
+        """The metric's value for sets with this overlap."""
         raise NotImplementedError
 
 
 @attrs.frozen(kw_only=True)
 class PairwiseMetric(OverlapMetric):
-    """Base of metrics that are the mean over pairs of a score of two sets.
+    """Base of metrics that average a score of two sets over all pairs of runs.
 
     Authors set `_score`, a static `PairScore`.
 
     Parameters
     ----------
     impute : float, optional
-        Score to take for pairs that have none. None, the default, leaves the collection undefined.
+        Score of pairs that have none. By default one such pair makes the result undefined.
     """
 
     _score: ClassVar[PairScore]
@@ -433,7 +434,7 @@ def lustgarten(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray
 
 
 def wald(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-    """Intersection beyond chance over the smaller set's; NaN where a set is empty or full."""
+    """Intersection beyond chance over that of nested sets; NaN where a set is empty or full."""
     most = p * np.minimum(first, second) - first * second
     return ratio(_beyond_chance(shared, first, second, p), most)
 
@@ -446,13 +447,13 @@ def kappa(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.f
 
 def phi(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
     """Correlation (φ) between the decisions of two runs; NaN where a set is empty or full."""
-    # In double precision: the product of the two would pass 2⁶³ from p = 100,000 on.
+    # In double precision, because as whole numbers the product would pass 2⁶³ at p ≈ 110,000.
     spread = np.sqrt((first * (p - first)).astype(np.float64) * (second * (p - second)))
     return ratio(_beyond_chance(shared, first, second, p), spread)
 
 
 def unadjusted(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-    """Intersection beyond chance over √(n₁n₂)'s; NaN where a set is empty or both are full."""
+    """Intersection beyond chance over √(n₁n₂) − n₁n₂/p; NaN where a set is empty or both full."""
     product = first * second
     return ratio(_beyond_chance(shared, first, second, p), p * np.sqrt(product) - product)
 
@@ -494,7 +495,7 @@ class Lustgarten(_BeyondChance):
 
 @attrs.frozen(kw_only=True)
 class Wald(_BeyondChance):
-    """Stability by Wald's index: intersection beyond chance over the smaller set's.
+    """Stability by Wald's index: intersection beyond chance over that of nested sets.
 
     Notes
     -----
@@ -520,7 +521,7 @@ class Wald(_BeyondChance):
 
 @attrs.frozen(kw_only=True)
 class Kappa(_BeyondChance):
-    """Stability by Cohen's κ between runs that vote on every feature.
+    """Stability by Cohen's κ between the decisions of two runs.
 
     Notes
     -----
@@ -572,7 +573,7 @@ class Phi(_BeyondChance):
 
 @attrs.frozen(kw_only=True)
 class Unadjusted(_BeyondChance):
-    """Stability by the intersection beyond chance over the geometric mean size's.
+    """Stability by the intersection beyond chance over √(n_i n_j) − n_i n_j / p.
 
     Notes
     -----
@@ -630,7 +631,7 @@ class Kuncheva(_BeyondChance):
     _score = staticmethod(wald)
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
-        """KI, or the reason why these sets have none."""
+        """Kuncheva's index, or the reason why these sets have none."""
         low, high = int(overlap.sizes.min()), int(overlap.sizes.max())
         if low != high:
             return undefined(

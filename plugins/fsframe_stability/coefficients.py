@@ -1,4 +1,4 @@
-"""Metrics of sets: shares in common, and weights of features by their frequency."""
+"""Metrics of sets: shares of common features, and selection frequencies of features."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Hamming(PairwiseMetric):
 
 @attrs.frozen(kw_only=True)
 class _Corrected(PairwiseMetric):
-    """Defaults of the corrected metrics."""
+    """Defaults of the chance-corrected metrics in this module."""
 
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
@@ -249,8 +249,8 @@ class Davis(OverlapMetric):
               \\mathrm{median}_i\\, n_i\\}
 
     Not chance corrected: under random selection it falls with the number of runs (p = 10, k = 3:
-    0.60, 0.36, 0.30 on average for 2, 5 and 20 runs), so an expectation taken from two sets does
-    not centre it, and none is offered. Undefined where no run keeps any feature. O(m²p).
+    0.60, 0.36, 0.30 on average for 2, 5 and 20 runs), so an expectation over pairs of sets would
+    not centre it. Undefined where no run keeps any feature. O(m²p).
 
     References
     ----------
@@ -298,7 +298,7 @@ class Novovicova(OverlapMetric):
 
     References
     ----------
-    Novovičová, Somol, Pudil (2009), IEEE ICDM Workshops, 437–441.
+    Novovičová, Somol, Pudil (2009), IEEE ICDM Workshops, 382–387.
 
     Examples
     --------
@@ -328,8 +328,8 @@ class SomolCw(OverlapMetric):
 
     .. math:: CW = \\sum_f \\frac{h_f}{q} \\frac{h_f - 1}{m - 1}
 
-    Between 0 and 1; larger the more features are kept, which `somol-cwrel` takes out. Undefined
-    where no run keeps any feature. O(m²p).
+    Between 0 and 1, and larger the more features are kept: `somol-cwrel` corrects for that.
+    Undefined where no run keeps any feature. O(m²p).
 
     References
     ----------
@@ -344,7 +344,7 @@ class SomolCw(OverlapMetric):
     undefined_when: ClassVar[str] = _ALL_EMPTY
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
-        """CW."""
+        """Weighted consistency."""
         h = overlap.frequencies
         q = int(h.sum())
         if q == 0:
@@ -365,11 +365,11 @@ class SomolCwrel(OverlapMetric):
     .. math:: CW_{min} = \\frac{q^2 - p(q - D) - D^2}{p\\,q\\,(m - 1)}, \\qquad
               CW_{max} = \\frac{H^2 + q(m - 1) - H m}{q\\,(m - 1)}
 
-    Between 0 and 1, with the dependence on the set size taken out. 0 is the evenest spread of the
-    q decisions over the features, not what random selection gives (p = 10, k = 3: 0.30, 0.16 and
-    0.05 on average for 2, 5 and 20 runs), so it does not count as chance corrected here. Whole
-    numbers up to the one division. Undefined where the bounds meet: no run keeps anything, all
-    keep everything, or all runs together keep one feature once. O(m²p).
+    Between 0 and 1, independent of the set size. 0 means that the q decisions are spread as evenly
+    as possible over the features, which random selection does not do (p = 10, k = 3: 0.30, 0.16 and
+    0.05 on average for 2, 5 and 20 runs), so it does not count as chance corrected here. Computed
+    in whole numbers up to the one division. Undefined where the bounds meet: no run keeps anything,
+    all keep everything, or all runs together keep one feature once. O(m²p).
 
     References
     ----------
@@ -386,12 +386,12 @@ class SomolCwrel(OverlapMetric):
     )
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
-        """CWrel, or the reason why the bounds leave no room."""
+        """Relative weighted consistency, or the reason why it is undefined."""
         h = overlap.frequencies
         m, p = overlap.n_runs, overlap.n_features
         q = int(h.sum())
         d, rest = q % p, q % m
-        # All three times q (m − 1); low also times p.
+        # All three are multiplied by q (m − 1), and `low` by p as well.
         consistency = int(np.sum(h * (h - 1)))
         low = q * q - p * (q - d) - d * d
         high = rest * rest + q * (m - 1) - rest * m
@@ -411,8 +411,8 @@ class Krizek(OverlapMetric):
     .. math:: 1 - \\frac{H}{\\log_2 N}, \\qquad H = -\\sum_s \\frac{c_s}{m} \\log_2 \\frac{c_s}{m}
 
     The paper reports H itself, 0 for stable; here it is normalised and subtracted from 1, so that 1
-    is stable. N = min(m, C(p, k)) different sets can occur where all runs keep k
-    features, min(m, 2^p) where sizes differ (the paper has one size only). Two sets that differ in
+    is stable. N = min(m, C(p, k)) different sets can occur if all runs keep k features,
+    min(m, 2^p) if sizes differ (the paper has one size only). Two sets that differ in
     one feature count as wholly different. Undefined where only one set is possible (k = 0 or
     k = p in every run). O(m²p).
 

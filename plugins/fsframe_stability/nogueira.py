@@ -31,14 +31,14 @@ def phi_and_variance(overlap: Overlap) -> tuple[float, float]:
     Parameters
     ----------
     overlap : Overlap
-        Of m sets out of p features.
+        Overlap of m sets out of p features.
 
     Returns
     -------
     phi : float
         At most 1.
     variance : float
-        ≥ 0, and exactly 0 where the theory says 0 (identical sets, pairwise disjoint equal sets).
+        ≥ 0, and exactly 0 where the theory says 0 (identical sets, disjoint sets of one size).
 
     Notes
     -----
@@ -70,13 +70,13 @@ def phi_and_variance(overlap: Overlap) -> tuple[float, float]:
     phi = 1.0 - overlap.spread * m * p / ((m - 1) * q * (m * p - q))
     mean_size = q / m
     c = (mean_size / p) * (1.0 - mean_size / p)
-    # φ_i − φ̄ from whole-number differences, so that equal runs differ by exactly nothing.
+    # φ_i − φ̄ from differences of whole numbers, so that equal runs differ by exactly 0.
     joint = overlap.intersections.sum(axis=1)
     by_overlap = (m * joint - joint.sum()) / (m * m * p)
     slope = -mean_size / p**2 + phi * (mean_size / p**2 - 0.5 / p)
     by_size = slope * (m * sizes - q) / m
     deviation = by_overlap + by_size
-    # Both parts cancel but for rounding: no variance, and not 1e-36 of it, to divide by.
+    # Parts that cancel up to rounding count as 0: a variance of 1e-36 must not be divided by.
     rounding = np.abs(deviation) <= 1e-13 * (np.abs(by_overlap) + np.abs(by_size))
     deviation[rounding] = 0.0
     return phi, float(4.0 / m**2 * np.sum((deviation / c) ** 2))
@@ -91,7 +91,7 @@ class Nogueira(OverlapMetric):
     level : float in (0, 1)
         Confidence level of the interval.
     clip : bool
-        Whether to cut the interval at −1 and 1. False leaves it as the theory gives it.
+        Whether to cut the interval at −1 and 1; by default it stays as the theory gives it.
 
     Notes
     -----
@@ -100,8 +100,8 @@ class Nogueira(OverlapMetric):
     `phi_and_variance`; the interval is φ ± z √var (Corollary 9).
 
     The interval is asymptotic in the number of runs: below 30 runs there is a warning. Its
-    width is zero for identical sets, and for disjoint ones, which is no certainty; a warning says
-    so. Where all features have equal probabilities the variance is overstated (coverage 0.98 for
+    width is 0 for identical sets and for disjoint ones, which does not mean certainty; a warning
+    says so. If all features have equal probabilities, the variance is overstated (coverage 0.98 for
     0.95). Undefined where the mean size is 0 or p. O(m²p).
 
     References
@@ -146,7 +146,7 @@ class Nogueira(OverlapMetric):
 
 @lru_cache(maxsize=8)
 def _quantile(level: float) -> float:
-    """The number of standard deviations to either side; the same for every set size."""
+    """Half the interval's width in standard deviations; cached, as every set size asks for it."""
     return -float(scipy.special.ndtri((1.0 - level) / 2.0))
 
 
@@ -184,7 +184,7 @@ class StabilityTest:
 
 
 def above_threshold_test(matrix: ArrayLike, threshold: float) -> StabilityTest:
-    """Whether the stability of a selection lies above a threshold: a one-sided z test.
+    """Test whether the stability of a selection lies above a threshold: a one-sided z test.
 
     Parameters
     ----------
@@ -214,14 +214,14 @@ def above_threshold_test(matrix: ArrayLike, threshold: float) -> StabilityTest:
 
 
 def difference_test(first: ArrayLike, second: ArrayLike) -> StabilityTest:
-    """Whether two selections differ in stability: a two-sided z test.
+    """Test whether two selections differ in stability: a two-sided z test.
 
     Parameters
     ----------
     first : (m₁, p₁) bool
         One row per run of the first selection.
     second : (m₂, p₂) bool
-        Of the second, from other runs.
+        One row per run of the second selection, none of them shared with the first.
 
     Returns
     -------
@@ -231,7 +231,8 @@ def difference_test(first: ArrayLike, second: ArrayLike) -> StabilityTest:
 
     Notes
     -----
-    Supposes that the two estimates are independent; runs on the same resamples are not.
+    Assumes that the two estimates are independent, which those of runs on the same resamples are
+    not.
 
     References
     ----------

@@ -24,7 +24,7 @@ from fsframe_stability.agreement import (
 )
 
 _CELLS = 1 << 22
-"""Signs per block, 16 MB in single precision; sums of so few stay exact there."""
+"""Signs per block: 16 MB in single precision, in which sums of this many signs are exact."""
 
 _BY_SIGNS = {"kendall": 50, "weighted-tau": 200}
 """Up to this many features per run the product of signs beats sorting (measured crossover)."""
@@ -66,7 +66,7 @@ class RankMetric(StabilityMetric):
 
 def _normalised(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     length = gram.diagonal()
-    # One root of the product: exactly `length` for equal ones, so equal runs agree exactly 1.
+    # One root of the product is exactly `length` if both are equal: equal runs agree by exactly 1.
     return ratio(gram, np.sqrt(length[:, None] * length[None, :]))
 
 
@@ -107,9 +107,9 @@ class Spearman(RankMetric):
 def _sign_blocks(
     ranks: NDArray[np.float64],
 ) -> Iterator[tuple[slice, slice, NDArray[np.float32], float]]:
-    """Signs of rank differences: features of two slices, (m, a, b) signs, and their share.
+    """Yield two slices of features, the (m, a, b) signs of their rank differences, and a factor.
 
-    Every pair of features comes once with share 1, or twice, once either way round, with ½.
+    A pair of features comes once, with factor 1, or in both orders, with factor ½ each.
     """
     rows = ranks.astype(np.float32)  # halves of whole numbers below 2²³: exact
     m, p = rows.shape
@@ -123,7 +123,7 @@ def _sign_blocks(
 
 
 def sign_agreement(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Concordant less discordant pairs of features, for every two runs.
+    """Number of concordant minus discordant pairs of features, for every pair of runs.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def sign_agreement(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def weighted_agreement(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Vigna's weighted τ of every two runs, for rankings without ties.
+    """Vigna's weighted τ of every pair of runs, for rankings without ties.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def weighted_agreement(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     -----
     With signs s_ab of the rank differences and weights w_a = 1/rank, the product of the rows
     (w_a + w_b) s_ab of one run and s_ab of the other is the numerator weighted by the first run's
-    places; the transpose weighs by the second's, and the mean of both is the measure. The
-    denominator is (p − 1) Σ 1/r, the same for all. O(m²p²) time, 100 MB at most.
+    ranks; its transpose is weighted by the second's, and the measure is the mean of both. The
+    denominator is (p − 1) Σ 1/r for every pair of runs. O(m²p²) time, 100 MB at most.
     """
     m, p = ranks.shape
     weights = 1.0 / ranks
@@ -226,9 +226,10 @@ class WeightedTau(RankMetric):
 
     Notes
     -----
-    τ over pairs of features with weights 1/(r + 1) + 1/(s + 1) for features on places r and s,
-    counted from 0, and the mean over the places in either run; ties as in τ-b. Between −1 and 1, 0
-    on average for random rankings. Undefined where a run gives all features the same score.
+    τ over pairs of features, where features at places r and s, counted from 0, have weight
+    1/(r + 1) + 1/(s + 1); the mean of the two τ with places from either run; ties as in τ-b.
+    Between −1 and 1, 0 on average for random rankings. Undefined where a run gives all features the
+    same score.
     Between runs without ties O(m²p²) as a product of signs, up to 200 features per run; otherwise
     O(m²p log p) by scipy's `weightedtau`, pair by pair.
 
@@ -262,7 +263,7 @@ class WeightedTau(RankMetric):
 def _pair_by_pair(
     rows: NDArray[np.float64], correlation: Any, skip: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Correlations of rows i < j, NaN where one is constant; none between two rows to skip."""
+    """Correlations of rows i < j; NaN where one is constant, and between two rows of `skip`."""
     m = len(rows)
     result = np.full((m, m), np.nan)
     constant = np.ptp(rows, axis=1) == 0
@@ -292,7 +293,7 @@ def expected_canberra(p: int, depth: int | None = None) -> float:
         \\frac{|\\min(i, k+1) - \\min(j, k+1)|}{\\min(i, k+1) + \\min(j, k+1)}
 
     The inner sums are differences of harmonic numbers, Σ_{j<i} (i − j)/(i + j)
-    = 2i(H_{2i−1} − H_i) − (i − 1): O(k) in place of O(p²).
+    = 2i(H_{2i−1} − H_i) − (i − 1): O(k) instead of O(p²).
 
     References
     ----------
@@ -327,9 +328,9 @@ class Canberra(RankMetric):
 
     .. math:: \\sum_f \\frac{|r_f - s_f|}{r_f + s_f}
 
-    over its expectation for random rankings (`expected_canberra`). **A distance**: 0 for identical
-    rankings, 1 on average for random ones. The expectation is over rankings without ties, as in the
-    paper. Undefined for a single feature. O(m²p).
+    divided by its expectation for random rankings (`expected_canberra`). **A distance**: 0 for
+    identical rankings, 1 on average for random ones. The expectation is over rankings without ties,
+    as in the paper. Undefined for a single feature. O(m²p).
 
     References
     ----------

@@ -25,7 +25,7 @@ from fsframe_stability.agreement import (
 
 
 def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
-    """The similarities of different features that reach a threshold.
+    """Similarities between different features that reach a threshold.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
 
 @attrs.frozen(kw_only=True)
 class SimilarityMetric(StabilityMetric):
-    """Base of metrics that are the mean over pairs of a score that uses feature similarities.
+    """Base of metrics that average a score using feature similarities over all pairs of runs.
 
     Authors write `_scores`.
 
@@ -167,13 +167,13 @@ class Yu(SimilarityMetric):
         expected = chance[which[:, None], which[None, :]]
         most = (overlap.sizes[:, None] + overlap.sizes[None, :]) / 2
         room = most - expected
-        # Nothing but rounding is left where every pair of sets of these sizes scores the most.
+        # If every pair of sets of these sizes scores the maximum, only rounding is left.
         room[room <= 1e-12 * most] = 0.0
         return ratio(measured - expected, room)
 
 
 def replaceable(sets: NDArray[np.bool_], similar: Any) -> NDArray[np.int64]:
-    """Count features of one run only that have a similar one among those of another run only.
+    """Count the features of one run only that are similar to a feature of another run only.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def replaceable(sets: NDArray[np.bool_], similar: Any) -> NDArray[np.int64]:
 
     Notes
     -----
-    For each run one product of its rows of `similar` with all sets: O(m · nnz + m² k) in time,
-    O(m p) in memory.
+    For each run, one product of its features' rows of `similar` with all sets: O(m · nnz + m² k)
+    time, O(m p) memory.
     """
     m = len(sets)
     links = similar.astype(bool).astype(np.float64)
@@ -206,7 +206,7 @@ def replaceable(sets: NDArray[np.bool_], similar: Any) -> NDArray[np.int64]:
 def expected_replaceable(
     sizes: NDArray[np.int64], others: NDArray[np.int64], degrees: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The expectation of `replaceable` for random sets, exact.
+    """Exact expectation of `replaceable` for random sets.
 
     Parameters
     ----------
@@ -231,14 +231,15 @@ def expected_replaceable(
     .. math:: E\\,O = \\sum_x \\frac{n_1}{p}\\Big[1 - \\frac{n_2}{p} -
         \\sum_a h(a)\\,\\frac{\\binom{p-1-d_x+a}{n_2}}{\\binom{p}{n_2}}\\Big]
 
-    which takes one short sum for each size and each different degree, instead of all
+    which takes one short sum for each size and each distinct degree, instead of a sum over all
     C(p, n₁)·C(p, n₂) pairs of sets.
     """
     p = len(degrees)
     degree, how_many = np.unique(degrees[degrees > 0], return_counts=True)
     if not degree.size:
         return np.zeros((len(sizes), len(others)))
-    # weight[s, c]: expected number of features, given they are in S₁, that need S₂ to avoid c.
+    # weight[s, c]: expected number of features x, given x ∈ S₁, that do not count exactly if S₂
+    # avoids c features: x and its neighbours outside S₁.
     weight = np.zeros((len(sizes), int(degree[-1]) + 2))
     for row, size in enumerate(sizes):
         if size:
@@ -259,7 +260,7 @@ def _zucknick(sets: NDArray[np.bool_], overlap: Overlap, similar: Any) -> NDArra
     outside = sparse.csr_array(reach.multiply(sparse.csr_array((~sets).astype(np.float64))))
     total = (outside @ held.T).toarray()
     sizes = overlap.sizes
-    # An empty set has nothing to be similar to: its sum is empty, 0 and not 0/0.
+    # Nothing is similar to an empty set: its sum is 0, not 0/0.
     extra = total / np.maximum(sizes[None, :], 1)
     union = sizes[:, None] + sizes[None, :] - overlap.intersections
     return ratio(overlap.intersections + extra + extra.T, union)
@@ -350,7 +351,7 @@ class ZucknickCorrected(SimilarityMetric):
         self, sets: NDArray[np.bool_], overlap: Overlap, similar: Any
     ) -> NDArray[np.float64]:
         p = overlap.n_features
-        # A single feature is similar to no other: Σ = 0, and p(p − 1) must not divide.
+        # For a single feature Σ = 0, and p(p − 1) = 0 must not be divided by.
         density = float(similar.sum()) / max(1, p * (p - 1))
 
         def given_shared(
@@ -369,14 +370,14 @@ class ZucknickCorrected(SimilarityMetric):
                 )
         expected = chance[which[:, None], which[None, :]]
         room = 1.0 - expected
-        # Nothing but rounding is left where every pair of sets scores 1.
+        # If every pair of sets scores 1, only rounding is left.
         room[np.abs(room) <= 1e-12] = 0.0
         return ratio(_zucknick(sets, overlap, similar) - expected, room)
 
 
 @attrs.frozen(kw_only=True)
 class Sechidis(StabilityMetric):
-    """Effective stability: Nogueira's φ where similar features count as each other.
+    """Effective stability: Nogueira's φ with similar features treated as equivalent.
 
     Parameters
     ----------
@@ -425,16 +426,16 @@ class Sechidis(StabilityMetric):
         m, p = overlap.n_runs, overlap.n_features
         sizes, h = overlap.sizes.astype(np.float64), overlap.frequencies.astype(np.float64)
         held = sparse.csr_array(matrix.astype(np.float64))
-        # Σ_i z_iᵀ C z_i and hᵀ C h, the diagonal of C apart.
+        # Σ_i z_iᵀ C z_i and hᵀ C h; `similar` is C without its diagonal, which is added here.
         within = float((held @ similar).multiply(held).sum() + sizes.sum())
         across = float(np.sum(h * (similar @ h)) + np.sum(h * h))
         observed = (within - across / m) / (m - 1)
         share = sizes.mean() / p
-        # A single feature has no pair: its off-diagonal sum is empty.
+        # A single feature has no pairs, and p² − p = 0 must not be divided by.
         pair = (np.mean(sizes**2) - sizes.mean()) / max(1, p * p - p) - share**2
         alone, together = p * share * (1 - share), float(similar.sum()) * pair
         chance = alone + together
-        # Nothing but rounding is left where all sets are equally large and all features similar.
+        # If all sets are equally large and all features are similar, only rounding is left.
         if chance <= 1e-12 * (alone + abs(together)):
             return undefined(self.undefined_when)
         return StabilityValue(value=float(1.0 - observed / chance))
