@@ -26,10 +26,10 @@ _PARTS = 8
 _ROWS = 1 << 20
 """Rows counted at a time."""
 
-_NEWTON = 8
+_NEWTON = 8  # most steps
 _RIDGE = 1e-6
 _LEAST = 1e-12
-_NOISE = 3.0
+_NOISE = 3.0  # γ̂ᵀV⁻¹γ̂ per slope up to which slopes are shrunk to zero
 _DIGITS = 6  # removes rounding errors that depend on the order of columns and classes
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class WithinBinEffects:
     Parameters
     ----------
     data : Dataset
-        Of classes.
+        Table whose label is a class.
     bit_rows : BitRows
         The columns as levels.
     bounds : list of array
@@ -88,12 +88,13 @@ class WithinBinEffects:
         Notes
         -----
         Multinomial logistic regression on the levels of both columns, on the strata of covariates
-        and, of a binned column, on the normal score of a row's rank within its bin (eight parts),
-        with a slope that changes by an equal amount from bin to bin, as that of a square does.
-        Slopes γ̂ of covariance V enter times √max(0, 1 − 3d/γ̂ᵀV⁻¹γ̂), d their number: the deviance
-        that they bring grows with γγᵀ, for which γ̂γ̂ᵀ is too large by V on average; 3 in place of 1
-        leaves slopes of noise out.
-        O(n) for counting, and a fit over at most 64 parts of each cell.
+        and, for a binned column, on the normal score s of a row's rank, centred within its bin and
+        averaged over eight parts of it, and on s²; the slope of s changes by an equal amount from
+        bin to bin, as that of a square does.
+        The d slopes γ̂ of a term, with covariance V, are multiplied by √max(0, 1 − 3d/γ̂ᵀV⁻¹γ̂),
+        because the deviance that they explain grows with γγᵀ, which γ̂γ̂ᵀ overestimates by V on
+        average; 3 instead of 1 removes slopes that are noise.
+        O(n) for counting, and a fit over at most 64 parts of each cell and stratum.
         """
         if not (self.binned(a) or self.binned(b) or self._strata.any()):
             return None
@@ -137,7 +138,7 @@ class WithinBinEffects:
         return np.round(logs, _DIGITS)
 
     def _parts(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
-        """Part of each row, and each part's score within its bin."""
+        """The part to which each row belongs, and each part's score within its bin."""
         if self.spool is not None:
             return self._spooled(column, self.spool)
         parts = self._known.get(column)
@@ -181,12 +182,12 @@ class WithinBinEffects:
 
 
 def _shrunk_fit(design: Floats, counts: Floats, first: int, always: bool) -> Floats | None:
-    """Class chances by logistic regression with shrunken slopes, (cells, n_classes).
+    """Class probabilities by logistic regression with shrunken slopes, (cells, n_classes).
 
     Parameters
     ----------
     design : (cells, terms) float64
-        Slopes from column `first` on.
+        Terms; those from column `first` on have slopes that are shrunk.
     counts : (cells, n_classes) float64
 
     Returns
@@ -232,14 +233,14 @@ def _shrunk_fit(design: Floats, counts: Floats, first: int, always: bool) -> Flo
 SMALL = 50.0
 """Least expected count for χ²: above it the mean of G² is within 3 % of its limit."""
 
-_CLOSER = 0.1
-_ROUNDS = 30  # of fitting for an effect, whose standard error is larger than what is left
+_CLOSER = 0.1  # p by χ² below which more tables are simulated
+_ROUNDS = 30  # of fitting for an effect; what they leave is below its standard error
 _CHUNK = 32
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class CalibratedPairs:
-    """Tested pairs with their p, corrected where χ² is not accurate, the smallest first.
+    """Tested pairs, the smallest p first; p is corrected where χ² is not accurate.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ class CalibratedPairs:
     freedom : (m,) float64
         Degrees of freedom f of the scaled distribution c·χ²_f.
     effect, error : (m,) float64
-        Size of the interaction and its standard error; NaN where there is no one number.
+        Size of the interaction and its standard error; NaN where it is not a single number.
     """
 
     found: TestedPairs
@@ -263,7 +264,7 @@ class CalibratedPairs:
 
     @classmethod
     def uncorrected(cls, tested: TestedPairs) -> CalibratedPairs:
-        """The same pairs, with their p as it is."""
+        """The tested pairs with p as it is."""
         log_p, freedom = tested.log_p, tested.freedom.astype(np.float64)
         ratio, unknown = np.ones(len(log_p)), np.full(len(log_p), np.nan)
         return cls(
@@ -272,7 +273,7 @@ class CalibratedPairs:
 
     @property
     def more(self) -> dict[str, NDArray[np.float64]]:
-        """Further values of pairs, by the name of their table."""
+        """Further values of the pairs, by the names of their tables."""
         return {
             "mean_ratio": self.ratio,
             "fitted_freedom": self.freedom,
@@ -281,7 +282,7 @@ class CalibratedPairs:
         }
 
     def of_pairs(self, pairs: NDArray[np.int64]) -> CalibratedPairs:
-        """Only the tests of these pairs; a column's best p is that of its pairs among them."""
+        """The tests of these pairs only; a column's best p is that of its pairs among them."""
         wanted = set(map(tuple, pairs.tolist()))
         rows = [k for k, pair in enumerate(self.found.pairs.tolist()) if tuple(pair) in wanted]
         places = np.array(rows, dtype=np.intp)
@@ -304,21 +305,21 @@ def calibrate(
     ordered: NDArray[np.bool_],
     within: WithinBinEffects | None = None,
 ) -> CalibratedPairs:
-    """`tested` with corrected p-values of sparse tables and of binned columns.
+    """Correct the p-values of sparse tables and binned columns in `tested`.
 
-    The `most` best pairs of `tested`, which are in the order of χ² p, are corrected from `draws`
+    The first `most` pairs of `tested`, which is sorted by χ² p, are corrected from `draws`
     simulated tables each, five times as many where χ² p is below 0.1; `within` is needed for
-    columns that are bins of numbers, and `ordered` says which columns have levels in an order. The
+    columns that are bins of numbers, and `ordered` says which columns have ordered levels. The
     random stream of a pair is made from the seed of `run` and the counts of its table.
 
     Notes
     -----
     P(G² ≥ g) ≈ P(χ²_f ≥ g f / E G²), f = 2 (E G²)² / Var G², both moments over tables with the same
     margins n_ij·, n_i·k, n_·jk, a distribution without unknown parameters. Unlike the share of
-    draws above g, this smooth tail also gives p far below one over the number of draws. Where
-    margins allow few tables, G² has atoms that no smooth tail follows: p is at least
-    (k + ½)/(N + 1) if k > 0 of N draws have a larger G² (those with the same count half), and if
-    none has, f is at most twice the degrees of freedom.
+    draws above g, this smooth tail also gives p far below one over the number of draws. If the
+    margins allow few tables, G² has atoms that no smooth tail follows. Therefore p is at least
+    (k + ½)/(N + 1) if k > 0 of N draws have a larger G² (those with the same G² count half), and
+    f is at most twice the degrees of freedom if none has.
 
     References
     ----------
@@ -361,13 +362,13 @@ def calibrate(
     log_p = tested.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):
         mean[pairs], variance[pairs] = moments[:, :2].T
-        # Where the margins allow only one table, there is no test.
+        # If the margins allow only one table, there is no test.
         informative = (mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)
         reached, drawn = moments[:, 2], np.where(closer[pairs], 5 * draws, draws)
         fitted = np.zeros(len(pairs))
         np.divide(2.0 * mean[pairs] ** 2, variance[pairs], out=fitted, where=informative)
-        # Where margins allow few tables, G² takes few values, and a tail fitted to them is too
-        # short: no shorter than that of twice the degrees of freedom beyond what was drawn.
+        # If margins allow few tables, G² takes few values, and a tail fitted to them is too short.
+        # Beyond the largest G² drawn, f is therefore at most twice the degrees of freedom.
         limit = 2.0 * np.maximum(tested.freedom[pairs], 1)
         fitted = np.where(reached > 0, fitted, np.minimum(fitted, limit))
         scale = fitted / np.maximum(2.0 * mean[pairs], 1e-300)
@@ -380,7 +381,7 @@ def calibrate(
         ratio[pairs] = mean[pairs] / np.maximum(tested.freedom[pairs], 1)
         freedom[pairs] = fitted
     best = tested.best_log_p.copy()
-    # A column's best pair among those kept replaces its p by χ².
+    # The corrected p of a column's best stored pair replaces its p by χ².
     of_pairs = np.zeros(len(best))
     np.minimum.at(of_pairs, tested.pairs.ravel(), np.repeat(log_p, 2))
     kept = np.unique(tested.pairs)
@@ -406,28 +407,28 @@ def calibrate(
 def log_odds_effects(
     tables: NDArray[Any], levels: NDArray[np.int64], ordered: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Interaction of two classes and two ordered columns as one number, and its standard error.
+    """Size of the interaction of two ordered columns for two classes, and its standard error.
 
     Parameters
     ----------
     tables : (m, A, A, classes) counts
-        Those beyond the levels of a column are not used.
+        Cells beyond the levels of a column are not used.
     levels : (m, 2) int
-        Levels of both columns.
+        Number of levels of both columns.
     ordered : (m, 2) bool
-        Whether levels are in an order.
+        Whether the levels are ordered.
 
     Returns
     -------
     (m, 2) float64
-        NaN with more than two classes, or where more than two levels have no order.
+        NaN with more than two classes, or if a column has more than two levels without order.
 
     Notes
     -----
     In log odds of the last class = main effects of both columns (free) + γ·s_a·s_b, with scores
     0, 1, … of levels standardised over the rows, γ is the change for one standard deviation of
-    both. One step of Newton's method from γ = 0, where main effects are fitted: γ̂ = U/V, its error
-    1/√V, U = Σ s_a s_b (n − m), V the information about γ left by the main effects.
+    both. One step of Newton's method from γ = 0 with fitted main effects gives γ̂ = U/V with error
+    1/√V, where U = Σ s_a s_b (n − m), and V is the information about γ left by the main effects.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Every pair of columns tested for interaction with the class."""
+"""The test of every pair of columns for interaction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fsframe_interactions.product_term import (
 )
 
 _MOST_CELL_TABLES = 100
-"""Most pairs whose cells are stored."""
+"""Largest number of pairs whose cells are stored."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -50,7 +50,7 @@ class _AllPairs:
     tests : CalibratedPairs
     n_tested : int
     bit_rows : BitRows, optional
-        In classification.
+        For classification only.
     bounds : list of array
         Levels or bin edges of each column.
     """
@@ -65,31 +65,32 @@ class _AllPairs:
 class Interactions(Selector):
     """Features of pairs that interact: their joint effect is not the sum of both effects.
 
-    For each pair (a, b) the deviance G² of the log-linear model with the terms ab, a·class and
-    b·class, but without ab·class, against the saturated model. A numeric target is screened by the
-    F test of the product a·b, given a and b, and the `calibrate` best pairs are tested with curved
-    main effects and unequal variances (`fsframe_interactions.product_term.robust_tests`); the
-    others count as p = 1, as they do with covariates (``--adjust``).
+    The statistic of a pair (a, b) is the deviance G² of the log-linear model with the terms ab,
+    a·class and b·class, but without ab·class, compared with the saturated model. For a numeric
+    target, pairs are screened by the F test of the product a·b, given a and b, and the `calibrate`
+    best pairs are tested with curved main effects and unequal variances
+    (`fsframe_interactions.product_term.robust_tests`); the others count as p = 1, as they do with
+    covariates (``--adjust``).
 
     Without `top`, the features of all pairs with q ≤ `alpha` are kept, best pair first; none if no
-    pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of a
+    pair is significant. The weight of a pair is −log₁₀ p, and a feature's score is that of its best
     pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with positions among the
     given columns, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
-    ``chi2_p_values``, and where p is not that of χ² ``mean_ratio`` (mean of G² over its degrees of
-    freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number
-    of pairs tested. Of the significant pairs, up to 100, at least of the best: ``cells`` (pair,
-    level of a, level of b, class), ``cell_counts``, ``cell_expected`` without interaction, and
-    ``cell_log_odds``, the log of the class's odds there over those expected. ``effect`` and
-    ``standard_error`` are the size of the interaction per standard deviation of both columns, NaN
-    where there is no one number. Column j's levels, or
-    inner edges of bins, are ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
+    ``effect`` and ``standard_error``, the size of the interaction per standard deviation of both
+    columns (NaN where it is not a single number), and for classes ``chi2_p_values``, ``mean_ratio``
+    (mean of G² over its degrees of freedom; 1 where p is that of χ²) and ``fitted_freedom``, f in
+    P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number of pairs tested. For classes, cells of the
+    significant pairs, at most 100 and at least the best: ``cells`` (pair, level of a, level of b,
+    class), ``cell_counts``, ``cell_expected`` without interaction, and ``cell_log_odds``, the log
+    ratio of the class's odds there to those expected; column j's levels, or inner edges of bins,
+    are ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
 
     Notes
     -----
     If rows are in groups, the means of groups are tested (`with_group_means`). Pairs are counted
     from bit rows and screened by the Kirkwood superposition, an upper bound of G²; see
     `fsframe_interactions.engine`. With more pairs than `keep`, those with p above keep/pairs are
-    screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes per column. A
+    screened out; q accounts for all pairs tested. O(p² n L² K/64) time, n L/8 bytes per column. A
     pair's degrees of freedom are counted over the cells that the model can fill.
 
     References
@@ -188,7 +189,7 @@ class Interactions(Selector):
         known = set(map(tuple, tested.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
         if others:
-            # Of columns that were not kept, or screened out because there are more than `keep`.
+            # Pairs of other columns, or screened out because there are more than `keep`.
             other_columns = np.unique(np.array(others))
             few = (
                 attrs.evolve(self, keep=len(other_columns) ** 2)
@@ -241,13 +242,13 @@ class Interactions(Selector):
         )
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Pairs are counted over parts; group means and numeric targets are not supported."""
+        """Whether pairs can be counted over parts: with classes, and without groups."""
         return data.task == "classification" and data.groups is None
 
     def _tested(self, data: Dataset, run: Run, *, store: bool = False) -> _AllPairs:
-        """Test every pair of columns, by the type of the target; with groups, means of groups.
+        """Test every pair of columns, according to the target; with groups, test group means.
 
-        The bit rows of a table in parts are stored in its cache folder (`store`), or in memory.
+        With `store`, the bit rows of a table in parts are stored in its cache folder.
         """
         data = with_group_means(data, "interactions")
         if data.task == "regression":
@@ -277,7 +278,7 @@ class Interactions(Selector):
         return _AllPairs(tests=tests, n_tested=tested, bit_rows=bit_rows, bounds=bounds)
 
     def _products(self, data: Dataset, candidates: TestedPairs) -> CalibratedPairs:
-        """The best pairs of a screen by F, tested given curved main effects; p = 1 for others."""
+        """Test the best pairs of a screen by F given curved main effects; drop others (p = 1)."""
         if not self.calibrate:
             return CalibratedPairs.uncorrected(candidates)
         screened = candidates.taken(np.arange(min(self.calibrate, len(candidates.pairs))))
@@ -389,7 +390,7 @@ class Interactions(Selector):
     def _curved(
         self, data: Dataset, tests: CalibratedPairs, q_values: NDArray[np.float64], tested: int
     ) -> list[str]:
-        """What is said where straight main effects and equal variances would have found more."""
+        """A note on pairs that would be significant with straight effects and equal variances."""
         straight = false_discovery_rates(tests.plain, tested, self.correction) <= self.alpha
         pairs = tests.found.pairs[straight & (q_values > self.alpha)].tolist()
         if not pairs:
@@ -407,7 +408,7 @@ def _pairs_of(columns: int) -> int:
 
 
 def cell_tables(bit_rows: BitRows, pairs: NDArray[np.int64], run: Run) -> dict[str, NDArray[Any]]:
-    """Counts, expected counts and log odds ratios of every cell of some pairs, by name.
+    """Counts, expected counts and log odds ratios of every cell of the pairs, by name.
 
     The log odds ratio of class k in a cell is log((n_k + ½)/(n − n_k + ½)) minus that of the
     expected counts: zero if main effects explain the cell, positive if class k is more frequent.

@@ -1,4 +1,4 @@
-"""Levels of columns, and their bit rows stored beside a table in parts."""
+"""Levels of columns, and their bit rows, which are stored next to a table in parts."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def column_codes(
     bins : int
         Number of quantile bins for numbers.
     max_levels : int
-        A column of whole numbers with at most so many distinct values keeps them as levels, a
-        categorical column always; above so many levels, the rarest are merged into the last.
+        A column of whole numbers with at most this many distinct values keeps them as levels. A
+        categorical column always does; if it has more, its rarest are merged into the last level.
     categorical : bool
 
     Returns
     -------
     codes : (n,) uint8
-        255 for a missing value; every code below occurs.
+        Codes 0, 1, …, each of which occurs; 255 for a missing value.
     bounds : float64
         The levels, or the inner edges of bins: the code of x is the number of edges below x.
 
@@ -85,7 +85,7 @@ def column_codes(
         # Merged levels are not listed.
         codes[known] = np.where(levels[place] == values[known], place, len(levels))
         return codes, levels
-    # The k/bins quantile, which is the same for repeated rows and for counts.
+    # The k/bins quantiles, defined such that repeating every row does not change them.
     n = len(present)
     edges = np.unique(present[[-(-n * k // bins) - 1 for k in range(1, bins)]])
     if edges[-1] == present[-1]:
@@ -105,7 +105,7 @@ def rows_by_class(data: Dataset) -> NDArray[np.intp]:
 def bit_rows_of(
     data: Dataset, bins: int, max_levels: int, memory: int
 ) -> tuple[BitRows, list[NDArray[np.float64]]]:
-    """The bit rows of all columns, and what each column's codes stand for.
+    """Make the bit rows of all columns in memory; return them and each column's levels or edges.
 
     Raises
     ------
@@ -139,14 +139,14 @@ def bit_rows_of(
                 "as mim:top=10000"
             )
     if not bounds:
-        # No column was chosen: rows of no bits, and no pairs.
+        # Without columns there are no bits, and no pairs.
         writer.add(np.empty((0, len(rows)), np.uint8))
     return writer.bit_rows(), bounds
 
 
 FORMAT = 1
 SHARD_ROWS = 1 << 17
-"""Most rows of a shard, so that the bit rows of eight columns fit into the processor's cache."""
+"""Most rows of a shard: the bit rows of eight columns then fit into the processor's cache."""
 
 ROW_BYTES = 192
 """Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
@@ -156,7 +156,7 @@ _FEATURES = 512
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Header:
-    """The stored facts of all rows."""
+    """The stored `BitRows` without their bits, and the levels or edges of the columns."""
 
     words: NDArray[np.int64]
     levels: NDArray[np.int64]
@@ -168,7 +168,7 @@ class _Header:
     bounds: NDArray[np.float64]
 
     def planes(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
-        """The shards in a file, and the levels or edges of each column."""
+        """The bit rows in the file `path`, and the levels or edges of each column."""
         file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
         bit_rows = ShardedBitRows(
             words=np.zeros(len(self.class_sizes) + 1, np.int64),
@@ -189,13 +189,13 @@ def stored_bit_rows(
 ) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
     """The bit rows of a table in parts, and the levels or edges of each column.
 
-    Levels and bins are those of `fsframe_interactions.levels.bit_rows_of`: columns are
-    read whole, as many at a time as fit into memory.
+    They are read from the table's cache folder, or made and stored there. Levels and bins are those
+    of `bit_rows_of`, because whole columns are read, as many at a time as fit into memory.
 
     Raises
     ------
     RequestError
-        If memory does not hold one column.
+        If one column does not fit into memory.
     DataError
         If the file cannot be written.
     """
@@ -232,7 +232,7 @@ def stored_bit_rows(
 
 
 def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
-    """The facts that an earlier run has stored; None if anything is inconsistent."""
+    """The header that an earlier run has stored; None if there is none, or it does not fit."""
     index = read_index(folder, digest, run.memory, run.threads)
     if index is None:
         return None

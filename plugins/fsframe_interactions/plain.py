@@ -15,7 +15,7 @@ from scipy import stats
 def pair_table(
     a: NDArray[np.int64], b: NDArray[np.int64], y: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How often each level of `a`, level of `b` and class occur together; a negative code is NaN.
+    """Count the rows of each level of `a`, level of `b` and class; a negative code is a gap.
 
     >>> pair_table(np.array([0, 1, -1]), np.array([0, 0, 0]), np.array([1, 1, 0])).tolist()
     [[[0.0, 1.0]], [[0.0, 1.0]]]
@@ -40,7 +40,7 @@ def fitted(table: NDArray[np.float64], tolerance: float = 1e-12) -> NDArray[np.f
 
 
 def degrees_of_freedom(table: NDArray[np.float64]) -> int:
-    """Cells that the model can fill, less its free parameters over them (a matrix rank)."""
+    """Number of cells that the model can fill, minus its free parameters there (a matrix rank)."""
     margins = [table.sum(axis, keepdims=True) > 0 for axis in range(3)]
     i, j, k = np.nonzero(margins[0] & margins[1] & margins[2])
     columns = [np.equal.outer(code, np.unique(code)) for code in (

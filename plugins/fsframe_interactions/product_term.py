@@ -20,24 +20,24 @@ BLOCK = 128
 """Columns of one side of a block of pairs."""
 
 _NONE = 1e-9
-"""Share of a column's variance below which it is collinear with others."""
+"""Share of variance unexplained by other terms up to which a term counts as collinear."""
 
 _FEW = 5
-"""Most distinct values of a column for which each has an effect of its own."""
+"""Most distinct values for which a numeric column has one effect per value."""
 
 _FLAT = 1e-3
 """Terms of a main effect whose size, relative to the largest, is below this are left out."""
 
 
 def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]:
-    """F of the product a·b in y ~ 1 + a + b + a·b, for all pairs; the `keep` of the smallest p.
+    """Test the product a·b in y ~ 1 + a + b + a·b by F for all pairs; return the best `keep`.
 
     Parameters
     ----------
     data : Dataset
-        With a numeric target; NaN is left out of every pair it enters, counts repeat rows. A
-        categorical column of more than two levels enters as indicators, and the product as all
-        their products.
+        Table with a numeric target. Rows with NaN are left out of the pairs of that column; counts
+        repeat rows. A categorical column of more than two levels enters as indicators, and the
+        product as all their products.
     keep : int
     run : Run
 
@@ -50,9 +50,9 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
 
     Notes
     -----
-    Pairs of numeric columns take eight matrix products over blocks of columns and one solve of
-    3 × 3 each: O(p² n) time, 15 · 128² numbers per thread. Pairs with a categorical column are
-    fitted one by one, O(n q²) for q terms.
+    Pairs of numeric columns take fourteen matrix products over blocks of columns and one solve of
+    3 × 3 each: O(p² n) time, about ten copies of 128 columns per thread. Pairs with a categorical
+    column are fitted one by one, O(n q²) for q terms.
     """
     rows = np.arange(data.n_samples)
     n_rows = data.n_samples if data.counts is None else int(data.counts.sum())
@@ -85,7 +85,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
         live[j] = True
         nominal[j] = data.categorical[j] and len(np.unique(present)) > 2
         if not nominal[j]:
-            # Halves and the largest magnitude first: squares of extreme values overflow.
+            # Divided by the largest magnitude first: squares of extreme values overflow.
             scaled = present / np.abs(present).max()
             scaled = scaled - scaled.mean()
             X[known[:, j], j] = scaled / np.sqrt(np.mean(scaled**2))
@@ -146,7 +146,7 @@ def _numeric_block(
     of_product = np.stack([pick(ab), pick(aab), pick(abb)], -1)
     of_y = np.stack([pick(sy), pick(ay), pick(by)], -1)
     size = np.maximum(pick(n), 1.0)
-    # Collinear columns: the effect of their product cannot be estimated.
+    # For collinear columns, the effect of the product cannot be estimated.
     sound = np.linalg.det(gram / size[:, None, None]) > _NONE
     gram[~sound] = np.eye(3)
     solved = np.linalg.solve(gram, np.stack([of_product, of_y], -1))
@@ -200,7 +200,7 @@ def _one_by_one(
 
 @attrs.frozen(kw_only=True, eq=False)
 class ProductTests:
-    """Tests of products of columns that allow for curved effects and unequal variances.
+    """Results of tests of products that allow for curved main effects and unequal variances.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ class ProductTests:
         Its degrees of freedom; `freedom` is 0 where the product cannot be told from main effects.
     log_p : (m,) float64
     effect, error : (m,) float64
-        Change of the target, in its units, for one standard deviation of both columns (of
-        normal scores, in the distribution of a column), and its standard error; NaN if a column has
+        Change of the target, in its units, for one standard deviation of both columns (of normal
+        scores, for a column of more than five values), and its standard error; NaN if a column has
         more than two categories.
     """
 
@@ -229,18 +229,20 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
     Parameters
     ----------
     data : Dataset
-        With a numeric target; NaN is left out of every pair it enters, counts repeat rows.
+        Table with a numeric target. Rows with NaN are left out of the pairs of that column; counts
+        repeat rows.
     pairs : (m, 2) int64
 
     Notes
     -----
-    A main effect is the column itself and a cubic spline of its normal scores with knots at the
-    terciles; of at most five distinct values, or of categories, an indicator for each. The product
-    is that of the normal scores (of indicators, all products). Covariates enter as columns do. Two
-    tests are computed, and p is the larger: the Wald test with the HC2 estimate of covariance,
-    Σ r_i r_iᵀ e_i² / (1 − h_i) between (Σ r_i r_iᵀ)⁻¹, r the product given the main effects, which
-    is approximate whatever the variances; and F, which is exact with normal residuals of equal
-    variance. The error is the larger of both, too. O(n) for each pair, and 8 n q bytes for q terms.
+    A main effect consists of the column itself and a cubic spline of its normal scores with knots
+    at the terciles, or of an indicator for each category or for each of at most five distinct
+    values. The product is that of the normal scores (of indicators, all products). Covariates enter
+    as columns do. Two tests are computed, and p is the larger of theirs: the Wald test with the HC2
+    estimate of covariance, Σ r_i r_iᵀ e_i² / (1 − h_i) between (Σ r_i r_iᵀ)⁻¹, r the product given
+    the main effects, which is approximate whatever the variances; and F, which is exact for normal
+    residuals of equal variance. The error is the larger of theirs, too. O(n) for each pair, and
+    8 n q bytes for q terms.
 
     References
     ----------
@@ -266,7 +268,7 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
     for a in np.unique(pairs[:, 0]).tolist():
         places = np.flatnonzero(pairs[:, 0] == a)
         others = [terms[b] for b in pairs[places, 1].tolist()]
-        # Pairs of whole columns with one product each are computed together.
+        # Pairs of columns without gaps that have a single product are computed together.
         alike = [of.factors.shape[1] == 1 and bool(of.known.all()) for of in others]
         if terms[a].factors.shape[1] > 1 or not terms[a].known.all():
             alike = [False] * len(others)
@@ -287,7 +289,7 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Terms:
-    """What one column contributes to a model: (n, q) main effects, and factors of products.
+    """Terms of one column in a model: main effects (n, q), and its factors of products.
 
     Rows whose value is missing are 0 in both, and not `known`.
     """
@@ -323,7 +325,7 @@ def _robust(
 ) -> NDArray[np.float64]:
     """F, its two degrees of freedom, log p, effect and error of pairs of `a`, (m, 6).
 
-    All have as many products, and the rows of one pair, or all rows, are known.
+    Several pairs at once must have equally many products and no missing values.
     """
     known = a.known & others[0].known if len(others) == 1 else a.known
     y, n = y[known], int(known.sum())
@@ -376,7 +378,7 @@ def _robust(
 
 
 def _orthonormal(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Orthonormal bases of (m, n, q), zero for directions whose square is below `least`."""
+    """Orthonormal bases of m matrices (n, q), with zeros for directions of square ≤ `least`."""
     size, axes = np.linalg.eigh(values.transpose(0, 2, 1) @ values)
     scale = np.where(size > least, 1.0 / np.sqrt(np.where(size > least, size, 1.0)), 0.0)
     return np.asarray(values @ (axes * scale[:, None, :]))

@@ -59,7 +59,7 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
                 f"interactions-split: {what} has {rows.size} rows; to be halved it needs at "
                 "least four"
             )
-        # Odd rows go to the two halves alternately.
+        # The odd rows of classes go to the two halves alternately.
         half = (rows.size + dealt % 2) // 2
         chosen[rows[:half]] = True
         dealt += rows.size % 2

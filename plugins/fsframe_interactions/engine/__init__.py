@@ -17,11 +17,11 @@ How data flow
    of freedom.
 5. **The best** (`best_pairs`): tiles are processed in bands; when there are more than twice as many
    pairs as are to be kept, the worst are dropped and the threshold of the screen rises. The pairs
-   kept are the best of all for any bands, so neither threads nor memory change the result.
+   kept are the best of all whatever the bands, so neither threads nor memory change the result.
 6. **Fixed margins** (`contingency_tables.simulate_pairs`): tables with small expected counts, and
    those of binned columns, are simulated with fixed margins, which gives mean and variance of G²
    without interaction. The random stream of a table is made from its counts, so that the order of
    columns, rows, levels and classes does not matter.
 
-Memory: bit rows take n·L/8 bytes per column; a tile's results 0.5 MB; a kept pair 40 bytes.
+Memory: bit rows take n·L/8 bytes per column, a tile's results 0.5 MB, a kept pair 40 bytes.
 """

@@ -1,4 +1,4 @@
-"""Columns of levels as bit rows, 64 rows of the table per word; of tables in parts, in a file."""
+"""Columns of levels as bit rows, 64 table rows per word; for tables in parts they are in a file."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class BitRows:
     Parameters
     ----------
     words : (n_classes + 1,) int64
-        First word of each class.
+        First word of each class, and the end.
     levels : (n_columns,) int64
-        Levels of each column, those that occur.
+        Number of levels that occur in each column.
     stored : (n_columns,) int64
-        How many of them have a bit row: all but the last, all where values are missing.
+        Number of levels that have a bit row: all but the last, or all if values are missing.
     offsets : (n_blocks + 1,) int64
-        First word of each block of eight columns in `lanes`.
+        First word of each block of eight columns in `lanes`, and the end.
     depth : (n_blocks,) int64
-        Bit rows per column in each block: the most of its columns.
+        Bit rows per column in each block: the largest number of its columns.
     lanes : uint64
-        Block by block as (depth, n_words, 8).
+        The bit rows, block by block, as (depth, n_words, 8).
     margins : (n_columns, most levels, n_classes) int64
         How often each level occurs in each class.
     class_sizes : (n_classes,) int64
@@ -88,22 +88,22 @@ class BitRows:
         return len(self.depth)
 
     def n_counts(self, tile: Tile) -> int:
-        """Number of counts of a tile in `counted`: none, because they are screened while counting.
+        """Number of counts of a tile from `counted`: none, as pairs are screened while counting.
 
-        A table in parts is counted part by part, and screened at the end.
+        Only a table in parts is counted first, part by part, and then screened.
         """
         return 0
 
     def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
-        """The counts of each tile for `screen_tile`; empty if that counts them itself."""
+        """The counts of each tile for `screen_tile`; empty, so that it counts them itself."""
         return [_NOTHING] * len(tiles)
 
     def tables(
         self, pairs: NDArray[np.int64], run: Run
     ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
-        """A function that gives the tables of some of the `pairs`.
+        """Return a function from places in `pairs` to the contingency tables of these pairs.
 
-        They are (m, most levels, most levels, n_classes); cells beyond a column's levels are
+        Tables are (m, most levels, most levels, n_classes); cells beyond a column's levels are
         undefined.
         """
 
@@ -120,7 +120,7 @@ class BitRows:
 
 
 def class_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """First word of each class, and the end.
+    """First word of each class, and the end; each class starts on a new word.
 
     >>> class_words(np.array([65, 64])).tolist()
     [0, 2, 3]
@@ -194,7 +194,7 @@ def stacked_margins(
 
 
 def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number of levels of each column, and of those with a bit row."""
+    """Number of levels of each column, and number of its levels that have a bit row."""
     known = np.where(codes == MISSING, -1, codes.astype(np.int16))
     levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
     missing = (codes == MISSING).any(axis=1)
@@ -230,9 +230,9 @@ class ShardFile:
     words : (n_shards, n_classes + 1) int64
         First word of each class in each shard, and the end.
     stored : (n_columns,) int64
-        How many bit rows each column has.
+        Number of bit rows of each column.
     depth : (n_blocks,) int64
-        The most of eight columns.
+        Bit rows per column in each block.
     """
 
     path: Path
@@ -251,7 +251,7 @@ class ShardFile:
         Raises
         ------
         DataError
-            If it cannot be read.
+            If the file cannot be read.
         """
         try:
             lanes = np.asarray(np.memmap(self.path, dtype=np.uint64, mode="r"))
@@ -276,7 +276,7 @@ class ShardedBitRows(BitRows):
     file: ShardFile
 
     def n_counts(self, tile: Tile) -> int:
-        """Number of counts of a tile in memory until all shards have been counted."""
+        """Number of counts of a tile, which stay in memory until all shards have been counted."""
         return int(tile_cells(self.depth, self.stored, self.n_classes, *tile))
 
     def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
@@ -288,7 +288,7 @@ class ShardedBitRows(BitRows):
     def tables(
         self, pairs: NDArray[np.int64], run: Run
     ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
-        """A function that gives the tables of some of the `pairs`, all counted at once."""
+        """As `BitRows.tables`; all pairs are counted at once, in one pass over the shards."""
         most = self.margins.shape[1]
         tables = self._summed(_count_pairs, (self.file, pairs, most), run)
         complete_tables(self.levels, self.stored, self.margins, pairs, tables)
@@ -305,7 +305,7 @@ class ShardedBitRows(BitRows):
 def _count_tiles(
     request: tuple[ShardFile, list[Tile], list[int]], shards: list[int], threads: int
 ) -> NDArray[np.uint64]:
-    """Counts of some tiles in some shards, tile after tile."""
+    """Counts of the tiles over the given shards, tile after tile."""
     file, tiles, sizes = request
     total = np.zeros(sum(sizes), np.uint64)
     units = list(zip(tiles, np.split(total, np.cumsum(sizes)[:-1]), strict=True))
@@ -322,7 +322,7 @@ def _count_tiles(
 def _count_pairs(
     request: tuple[ShardFile, NDArray[np.int64], int], shards: list[int], threads: int
 ) -> NDArray[np.int64]:
-    """Tables of some pairs in some shards, without the levels that have no bit row."""
+    """Tables of the pairs over the given shards, without the levels that have no bit row."""
     file, pairs, most = request
     total = np.zeros((len(pairs), most, most, file.words.shape[1] - 1), np.int64)
     cuts = np.linspace(0, len(pairs), threads + 1).astype(int).tolist()

@@ -15,7 +15,7 @@ FIT_TOLERANCE = 1e-9
 """Relative tolerance of the margins of a fit; the error of G² is then about 1e-16 n."""
 
 FIT_ROUNDS = 2000
-"""Rounds of fitting at most; reached only where the fit has cells that tend to zero."""
+"""Most rounds of fitting; reached only if cells of the fit tend to zero."""
 
 
 @njit()
@@ -44,9 +44,9 @@ def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):
 
 @njit()
 def count_block(rows, n_rows, lanes, offset, depth, words, n_words, cells):
-    """Common bits of each row with each bit row of a block, class by class.
+    """Count the bits that each of `rows` shares with each bit row of a block, class by class.
 
-    `cells` is (depth, n_classes, n_rows, 8) uint64.
+    They are written to `cells`, (depth, n_classes, n_rows, 8) uint64.
     """
     for level in range(depth):
         for k in range(words.size - 1):
@@ -59,7 +59,7 @@ def count_block(rows, n_rows, lanes, offset, depth, words, n_words, cells):
 
 @njit()
 def complete_table(table, stored_a, stored_b, of_a, of_b):
-    """Fill in the last level of columns without missing values from the other's margin."""
+    """Fill in the last level of columns without missing values from the other column's margin."""
     levels_a, levels_b, classes = table.shape
     if stored_b < levels_b:
         for i in range(stored_a):
@@ -79,7 +79,7 @@ def complete_table(table, stored_a, stored_b, of_a, of_b):
 
 @njit()
 def count_pairs(lanes, offsets, words, stored, pairs, tables):
-    """Add the joint counts of `pairs` of columns, for levels with bit rows.
+    """Add the joint counts of `pairs` of columns to `tables`, for levels with bit rows.
 
     `tables` is (m, most levels, most levels, n_classes).
     """
@@ -120,9 +120,10 @@ def tile_cells(depth, stored, classes, row_block, first_block, last_block):
 
 @njit()
 def tile_counts(lanes, offsets, depth, words, stored, row_block, first_block, last_block, counts):
-    """Add the common bits of the columns of one block with those of some blocks.
+    """Add to `counts` the numbers of bits that one block's columns share with a range of blocks'.
 
-    `counts` has the (depth, n_classes, n_rows, 8) of each block, one after the other.
+    `counts` holds (depth, n_classes, n_rows, 8) numbers for each block of the range, one after the
+    other.
     """
     classes, n_words = words.size - 1, words[words.size - 1]
     first = row_block * LANES
@@ -148,10 +149,10 @@ def tile_counts(lanes, offsets, depth, words, stored, row_block, first_block, la
 
 @njit()
 def kirkwood(table, of_ij, of_ik, of_jk, expected):
-    """Margins of `table` (levels, levels, classes) and the normalised Kirkwood superposition.
+    """Write the margins of `table` (levels, levels, classes) and its Kirkwood superposition.
 
-    p_ij p_ik p_jk / (p_i p_j p_k), over its sum η: a member of the model without the three-way
-    term, and the start of iterative proportional fitting.
+    That is p_ij p_ik p_jk / (p_i p_j p_k) divided by its sum η, a member of the model without the
+    three-way term and the start of iterative proportional fitting. Returns the total count.
     """
     levels_a, levels_b, classes = table.shape
     of_ij[:] = 0.0
@@ -197,8 +198,8 @@ def fit(of_ij, of_ik, of_jk, expected, tolerance, most):
     """Scale `expected` to the three margins in turn until none is off by more than `tolerance`.
 
     Every step stays within the model, where the deviance is flat at the fit: its error is of the
-    order of the squared error of the margins. Tables whose fit has empty cells
-    beyond those of empty margins converge slowly; `most` rounds end them.
+    order of the squared error of the margins. Tables whose fit has empty cells other than those of
+    empty margins converge slowly and stop after `most` rounds.
     """
     levels_a, levels_b, classes = expected.shape
     for _ in range(most):
@@ -261,11 +262,11 @@ def _positive(margin):
 
 @njit()
 def freedom(of_ij, of_ik, of_jk):
-    """Degrees of freedom of the deviance: cells the model can fill less its parameters there.
+    """Degrees of freedom of the deviance: cells the model can fill minus its parameters there.
 
-    Without empty margins (A − 1)(B − 1)(K − 1). A cell is empty under the model where its pair of
-    levels never occurs, or one of them never in the class. In what is left each pair of levels with
-    c classes gives c − 1 log odds, less the rank of the main effects' log odds over them.
+    Without empty margins that is (A − 1)(B − 1)(K − 1). A cell is empty under the model if its pair
+    of levels never occurs, or one of the two never in the class. A pair of levels with c classes
+    left gives c − 1 log odds; the rank of the main effects on all log odds is subtracted.
     """
     levels_a, levels_b = of_ij.shape
     classes = of_ik.shape[1]
@@ -317,8 +318,8 @@ def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Where Q underflows, its continued fraction x^s e^−x / Γ(s) · 1/(x + 1 − s − 1(1 − s)/(x + 3 − s
-    − …)), three terms; x is then above 600, and the error far below 1e-6 for s up to 50.
+    Where Q underflows, three terms of its continued fraction x^s e^−x / Γ(s) · 1/(x + 1 − s −
+    1(1 − s)/(x + 3 − s − …)); x is then above 600, and the error far below 1e-6 for s up to 50.
 
     Examples
     --------
@@ -341,7 +342,7 @@ def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
 
 
 def log_chi2_tail(g2: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
-    """log P(χ² ≥ g2) for that many degrees of freedom; 0 where there are none."""
+    """log P(χ² ≥ g2) with `freedom` degrees of freedom; 0 where there are none."""
     freedom = np.asarray(freedom, float)
     log = log_gamma_tail(np.where(freedom > 0, freedom, 2.0) / 2, np.asarray(g2, float) / 2)
     return np.where(freedom > 0, log, 0.0)
@@ -396,14 +397,14 @@ def false_discovery_rates(
     return q_values
 
 
-_BURN_IN = 50
-_LONGER = 0.25
+_BURN_IN = 50  # tables discarded before the first that counts
+_LONGER = 0.25  # probability of extending the cycle of a move
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit()
 def _splitmix(x):
-    """The finaliser of splitmix64: every bit of `x` moves every bit of the result."""
+    """The finaliser of splitmix64: every bit of the result depends on every bit of `x`."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -411,9 +412,9 @@ def _splitmix(x):
 
 @njit()
 def _order(keys):
-    """Places of a few keys in ascending order, equal ones as they come.
+    """Places of a few keys in ascending order; equal keys keep their order.
 
-    Insertion sort: `numpy.argsort` would take longer to compile than it saves.
+    Insertion sort, because `numpy.argsort` would take longer to compile than it saves.
     """
     order = np.empty(len(keys), np.int64)
     for place in range(len(keys)):
@@ -431,8 +432,8 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
 
     Tables that differ only in the order of levels, of classes, or of the columns become equal
     (except for cells with equal counts and margins), and so do simulations from them. `tilt`, of
-    the same shape, is permuted likewise. Returns (levels of the first, levels of the
-    second, key of the table).
+    the same shape, is permuted likewise. Returns the numbers of levels of the first and second
+    column, and a key of the table.
     """
     levels_a, levels_b, classes = table.shape
     keys_a = np.zeros(levels_a, np.uint64)
@@ -480,7 +481,7 @@ def _shuffle_front(order, count):
 
 @njit()
 def _metropolis(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
-    """Make so many Metropolis moves of `table`; return the change of Σ n log n.
+    """Make `moves` Metropolis moves of `table`; return the change of Σ n log n.
 
     A move adds a step to one class and subtracts it from another, alternately around a cycle of
     cells with two in each row and column of levels, so that all two-factor margins are preserved.
@@ -541,22 +542,22 @@ def simulate_pairs(
     Parameters
     ----------
     tables : (m, most levels, most levels, n_classes) int64
-        How often levels and class occur together, pair by pair.
+        Joint counts of levels and class, pair by pair.
     levels : (n_columns,) int64
     pairs : (m, 2) int64
     statistics : (m,) float64
-        Their G².
+        G² of the pairs.
     tilts : (m or 1, most levels, most levels, n_classes) float64
         Log of expected cells relative to the main effects of levels; one entry may be shared by
         all pairs.
     log_factorials, xlogx : (n_rows + 1,) float64
         log n! and n log n.
     n_simulated : int
-        Tables kept per pair, after as many moves each as there are cells.
+        Tables simulated per pair, with levels · levels · (n_classes − 1) moves between them.
     seed : uint64
     moments : (m, 3) float64
-        Written: mean and variance of G², and how many of the tables have a larger G², those
-        with the same as halves.
+        Written: mean and variance of G², and the number of tables with a larger G², where those
+        with the same G² count half.
 
     Notes
     -----
@@ -571,7 +572,7 @@ def simulate_pairs(
         shape = (levels[a], levels[b], classes)
         size = levels[a] * levels[b] * classes
         counted = space[0][:size].reshape(shape)
-        # A loop: numba compiles the message of an assignment of unequal shapes for two seconds.
+        # A loop: numba takes two seconds to compile the shape check of an array assignment.
         for i in range(levels[a]):
             for j in range(levels[b]):
                 for k in range(classes):
@@ -598,7 +599,7 @@ def simulate_pairs(
         np.random.seed(np.int64(_splitmix(key ^ seed) & np.uint64(0xFFFFFFFF)))
         moves = first * second * (classes - 1)
         value, mean, squares, reached = statistics[pair], 0.0, 0.0, 0.0
-        # The same G² from other cells differs by rounding.
+        # Equal G² of different cells may differ by rounding.
         same = 1e-6 * max(1.0, statistics[pair])
         for draw in range(-_BURN_IN, n_simulated):
             value += 2.0 * _metropolis(

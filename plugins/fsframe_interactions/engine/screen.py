@@ -1,4 +1,4 @@
-"""All pairs of columns: counted, screened by an upper bound of G², fitted; the best of all."""
+"""Tests of all pairs of columns: count, screen by an upper bound of G², fit, keep the best."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fsframe_interactions.engine.contingency_tables import (
 
 @njit()
 def _margins_with_gaps(counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b):
-    """Contribution of the margins to the bound, the norm and the rows, with missing values."""
+    """The margins' part of the bound, the norm and the number of rows, if values are missing."""
     of_a[: levels_a * classes] = 0.0
     of_b[: levels_b * classes] = 0.0
     for i in range(levels_a):
@@ -98,7 +98,7 @@ def screen_tile(
     pairs,
     statistics,
 ):
-    """Test the columns of one block against those of some blocks, each pair a < b once.
+    """Test the columns of one block with those of a range of blocks, each pair a < b once.
 
     Parameters
     ----------
@@ -108,14 +108,15 @@ def screen_tile(
     xlogx : (n + 1,) float64
         x log x of every possible count.
     shares, alone : (n_columns, most levels, n_classes), (n_columns,) float64
-        Of columns without missing values: the share n_ik / n_i of each class in each level, and
+        For columns without missing values: the share n_ik / n_i of each class in each level, and
         Σ n_i log n_i − Σ n_ik log n_ik.
     least : (most degrees of freedom + 1,) float64
-        G² below which a pair of so many degrees of freedom is not reported; ascending.
+        G² below which a pair with this many degrees of freedom is not reported; ascending.
     counted : uint64
-        The counts of the tile from `contingency_tables.tile_counts`; `lanes` is not used then.
+        The counts of the tile from `contingency_tables.tile_counts`, or empty: then they are
+        counted here from `lanes`, which is not used otherwise.
     row_block, first_block, last_block : int
-        Columns 8·row_block … against 8·first_block … 8·last_block − 1.
+        Block `row_block` of columns is paired with the blocks first_block … last_block − 1.
     pairs : (capacity, 2) int64
         Written: a and b of the pairs reported.
     statistics : (capacity, 3) float64
@@ -149,7 +150,7 @@ def screen_tile(
     sizes = np.empty(classes)
     whole, total = 0.0, 0.0
     for k in range(classes):
-        # Of any column without missing values; the others count their own, pair by pair.
+        # For columns without missing values; pairs with missing values count their own rows.
         sizes[k] = class_sizes[k]
         whole += xlogx[class_sizes[k]]
         total += sizes[k]
@@ -218,7 +219,7 @@ def screen_tile(
                     bound += bound_more
                 if not rows_known > 0.0:
                     continue
-                # Tolerance for rounding: pairs left out must be below the threshold.
+                # Tolerance for rounding: no pair at the threshold may be left out.
                 bound = 2.0 * (bound + rows_known * np.log(norm)) + 1e-9 * rows_known
                 if bound < least[1]:
                     continue
@@ -260,7 +261,7 @@ BAND = 256
 
 
 Found = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""Pairs (m, 2), and of each its statistic, degrees of freedom, least expected count and log p."""
+"""Pairs (m, 2), and for each its statistic, degrees of freedom, least expected count and log p."""
 
 _PER_PAIR = ("pairs", "statistic", "freedom", "log_p", "least_expected")
 
@@ -282,7 +283,7 @@ class TestedPairs:
     least_expected : (m,) float64
         Least expected count of the table.
     best_log_p : (n_columns,) float64
-        The least log p of each column's pairs that were reported, 0 where none was.
+        Least log p among the reported pairs of each column, 0 if there are none.
     """
 
     pairs: NDArray[np.int64]
@@ -294,7 +295,7 @@ class TestedPairs:
 
     @classmethod
     def of(cls, pairs_and_tests: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
-        """The pairs from `smallest`."""
+        """Tested pairs from the result of `smallest`."""
         statistic, freedom, least_expected, log_p = np.ascontiguousarray(pairs_and_tests[1].T)
         return cls(
             pairs=pairs_and_tests[0],
@@ -310,17 +311,17 @@ class TestedPairs:
         return attrs.evolve(self, **{name: getattr(self, name)[order] for name in _PER_PAIR})
 
     def order(self) -> NDArray[np.intp]:
-        """Places of the pairs by p, then by column."""
+        """Places of the pairs sorted by p, then by column."""
         return np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p))
 
     def joined(self, other: TestedPairs) -> TestedPairs:
-        """These pairs, then those of `other`; the best p of columns are those of this one."""
+        """These pairs followed by those of `other`; `best_log_p` stays as it is."""
         joined = {name: (getattr(self, name), getattr(other, name)) for name in _PER_PAIR}
         return attrs.evolve(self, **{name: np.concatenate(parts) for name, parts in joined.items()})
 
 
 def smallest(parts: Sequence[Found], keep: int) -> Found:
-    """The `keep` pairs of the smallest p in some groups of pairs, ties by column."""
+    """The `keep` pairs with the smallest p in all `parts`, ties by column."""
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
     values = np.concatenate([np.empty((0, 4)), *(part[1] for part in parts)])
     order = np.lexsort((pairs[:, 1], pairs[:, 0], values[:, 3]))[:keep]
@@ -334,7 +335,10 @@ def _tiles(n_blocks: int) -> Iterator[Tile]:
 
 
 def _portions(bit_rows: BitRows, tiles: list[Tile], room: int) -> Iterator[list[Tile]]:
-    """The same tiles, or narrower ones, in lists whose counts fit into `room`, or of one tile."""
+    """Lists of tiles whose counts fit into `room`; tiles that do not fit are halved.
+
+    A tile of a single block that does not fit is a list by itself.
+    """
     total = 0
     portion: list[Tile] = []
     for row, first, last in tiles:
@@ -352,9 +356,9 @@ def _portions(bit_rows: BitRows, tiles: list[Tile], room: int) -> Iterator[list[
 
 
 def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> TestedPairs:
-    """Test all pairs of columns; the `keep` of the smallest p, none above `largest_p`.
+    """Test all pairs of columns; return the `keep` with the smallest p, none above `largest_p`.
 
-    p is by χ² of the degrees of freedom; with `largest_p` 1 every pair that has any is reported.
+    p is that of χ²; with `largest_p` 1 every pair that has degrees of freedom is reported.
 
     Notes
     -----
@@ -362,7 +366,7 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
     """
     counts = np.arange(bit_rows.n_rows + 1, dtype=np.float64)
     xlogx = counts * np.log(np.maximum(counts, 1.0))
-    # Σ n_i log n_i − Σ n_ik log n_ik and n_ik / n_i of each column, for those without gaps.
+    # Σ n_i log n_i − Σ n_ik log n_ik and n_ik / n_i of each column, used for those without gaps.
     of_level = bit_rows.margins.sum(axis=2)
     alone = xlogx[of_level].sum(axis=1) - xlogx[bit_rows.margins].sum(axis=(1, 2))
     shares = bit_rows.margins / np.maximum(of_level, 1)[:, :, None]
@@ -371,7 +375,7 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
     freedom = np.arange(1, most + 1)
 
     def threshold(p: float) -> NDArray[np.float64]:
-        # A pair at the threshold itself is kept: rounding of the quantile must not lose it.
+        # A pair at the threshold is kept: rounding of the quantile must not lose it.
         limit = scipy.stats.chi2.isf(p, freedom) * (1 - 1e-9) if 0.0 < p < 1.0 else 0.0 * freedom
         return np.concatenate([[0.0], limit])
 
@@ -393,7 +397,7 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
         return pairs[:written].copy(), np.column_stack([statistics, log_p])
 
     def screened(tiles: list[Tile]) -> Iterator[Found]:
-        # A few portions are in memory at a time, with workers also a few in transit.
+        # A few portions are in memory at a time, and with workers a few more in transit.
         for portion in _portions(bit_rows, tiles, run.memory // 256):
             units = list(zip(portion, bit_rows.counted(portion, run), strict=True))
             yield from in_threads(run.threads, work, units)
