@@ -18,7 +18,7 @@ def counts(chosen: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def neyman_pearson(chosen: NDArray[Any], alpha: float) -> NDArray[np.bool_]:
-    """Which features are relevant: z_i > ζ, with P(Z > ζ) ≤ α for Z ~ Binomial(n, k/K)."""
+    """Mask of the relevant features: z_i > ζ, with P(Z > ζ) ≤ α for Z ~ Binomial(n, k/K)."""
     z, k = counts(chosen)
     n, K = chosen.shape
     null = binom(n, k[0] / K)

@@ -93,7 +93,7 @@ def fsframe_nulls() -> Iterator[NullEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed where rows of one group have different labels, and where nothing else is."""
+    """Chains for groups with different labels, and for tables without any other proposal."""
     yield ProposalEntry(
         name="groups",
         question=RELEVANT_QUESTION,

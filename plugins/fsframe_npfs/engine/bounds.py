@@ -1,4 +1,4 @@
-"""Mean ranks over resamples, bounds on false selections, and how many are selected by chance."""
+"""Mean ranks over resamples, bounds on false selections, and numbers selected by chance."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fsframe.method.ranking import mean_ranks
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
-    """Ranks of all K features where only a list of the k best is known, best first.
+    """Ranks of all K features, given only a list of the k best, best first.
 
-    1 … k in the list; the others share the mean of the remaining ranks, (k + 1 + K) / 2.
+    Those in the list have ranks 1 … k; the others share the mean of the rest, (k + 1 + K) / 2.
 
     Examples
     --------
@@ -31,8 +31,8 @@ def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float6
 def complete_ranks(scores: NDArray[np.float64], natural_zero: bool = False) -> NDArray[np.float64]:
     """Ranks of all features by score, 1 for the largest; ties share their mean rank.
 
-    Features with a NaN score share the mean of the last ranks, together with those of score 0 where
-    that says that a feature carries nothing (`natural_zero`). Ranks sum to K(K + 1)/2.
+    Features with a NaN score share the mean of the last ranks; with `natural_zero`, they tie with
+    features of score 0, which then means that a feature carries nothing. Ranks sum to K(K + 1)/2.
 
     Examples
     --------
@@ -67,11 +67,11 @@ def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 BOUNDS = ("worst-case", "unimodal", "r-concave")
 
-# Exponents of concavity that the paper found to fit: of the simultaneous proportions of pairs, and
-# of the proportions of halves.
+# Exponents r of concavity that the paper found to fit: for the share of pairs of which both halves
+# select a feature, and for the share of halves.
 _PAIRS, _HALVES = -0.5, -0.25
 
-# The range in which the shift of an extremal distribution is looked for; outside it the
+# The range in which the shift of an extremal distribution is searched for; outside it the
 # distribution is all at 0, or uniform, to within rounding.
 _LEAST_SHIFT, _MOST_SHIFT = 1e-5, 1e5
 
@@ -90,14 +90,14 @@ def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: 
     n_features : int ≥ 1
         p.
     bound : {"worst-case", "unimodal", "r-concave"}
-        What is assumed of the proportions in which such a feature is selected: nothing, that they
-        are unimodal, or that they are r-concave, r = −1/2 over pairs and −1/4 over halves.
+        Assumed distribution of the share of halves that select such a feature: any, unimodal, or
+        r-concave with r = −1/2 over pairs and −1/4 over halves.
 
     Returns
     -------
     float
-        At most `kept`, and infinite where the bound says nothing. The features counted are those
-        whose probability of selection on a half is at most θ = q/p.
+        Infinite if the bound says nothing. The features counted are those whose probability of
+        selection on a half is at most θ = q/p.
 
     Notes
     -----
@@ -211,7 +211,7 @@ def largest_tail(mean: float, n: int, least: int, r: float) -> float:
         return 1.0 - scale * float(mass[:least].sum())
 
     def shift_of(k: int, most: float) -> float:
-        """The shift at which the distribution on 0 … k has the mean."""
+        """The shift, at most `most`, at which the distribution on 0 … k has mean `target`."""
         if mean_to(k, most) <= target:
             return most
         if mean_to(k, _LEAST_SHIFT) >= target:
@@ -290,7 +290,7 @@ def bound_of_sizes(sizes: Floats, n_features: int, pairs: int, power: int) -> Fl
 def integrate_paths(
     scores: Floats, *, power: int, cutoff: float, steps: int, delta: float
 ) -> tuple[Floats, float, Floats, Floats]:
-    """The integrated path of every feature, and the bound that they are compared with.
+    """Integrate the stability path of every feature, and bound the number of false features.
 
     Parameters
     ----------
@@ -298,10 +298,10 @@ def integrate_paths(
         Scores on the halves; not positive or NaN: not selected at any threshold.
     power : {1, 2, 3}
     cutoff : float > 0
-        Thresholds are taken from the largest score down to where the mean of `bound_of_sizes` over
-        them exceeds this, for mean sizes over the labellings.
+        Thresholds descend from the largest score for as long as the mean of `bound_of_sizes` over
+        them, with sizes averaged over the labellings, does not exceed this.
     steps : int ≥ 2
-        Thresholds, in equal ratios from the largest positive score to the smallest, of all
+        Number of thresholds, in equal ratios from the largest to the smallest positive score of all
         labellings.
     delta : float
         Thresholds λ are weighted by λ^(−δ) dλ; 1 weights equal ratios equally.
@@ -315,7 +315,7 @@ def integrate_paths(
     thresholds : (m,) float64
         Decreasing.
     paths : (m, p) float64
-        Share of the halves that select each feature at each threshold, of the first labelling.
+        Share of the halves that select each feature at each threshold, under the first labelling.
     """
     labellings, halves, p = scores.shape
     ordered = np.sort(np.where(scores > 0, scores, 0.0), axis=1)
@@ -345,8 +345,10 @@ def integrate_paths(
 
 
 def _paths(ordered: Floats, grid: Floats) -> Floats:
-    """Share of the halves in which each feature scores at least each threshold, (m, p), for scores
-    (2B, p) in ascending order."""
+    """Share of the halves in which each feature reaches each threshold, (m, p).
+
+    `ordered` holds the scores, (2B, p), each column in ascending order.
+    """
     halves, p = ordered.shape
     shares = np.empty((grid.size, p))
     for feature in range(p):
@@ -356,7 +358,7 @@ def _paths(ordered: Floats, grid: Floats) -> Floats:
 
 
 def least_false_rates(integrals: Floats, bound: float) -> tuple[Floats, Floats]:
-    """The least E(FP) bound, and the least bound on false among kept, at which each is kept.
+    """The smallest bounds on E(FP) and on the share of false features that keep each feature.
 
     Returns
     -------
@@ -379,8 +381,9 @@ def least_false_rates(integrals: Floats, bound: float) -> tuple[Floats, Floats]:
 
 
 def rates_of(expected: Floats) -> Floats:
-    """The smallest expected/|kept| over all sets of least `expected` that keep each feature, at
-    most 1.
+    """The smallest expected/|kept|, at most 1, over the sets that contain each feature.
+
+    A set consists of the features whose `expected` does not exceed some limit.
 
     Examples
     --------
@@ -397,7 +400,7 @@ def rates_of(expected: Floats) -> Floats:
 
 
 def pooled_expected(values: NDArray[np.floating[Any] | np.integer[Any]]) -> Floats:
-    """Features of a labelling that reach each feature's value, on average over labellings.
+    """Number of features that reach each feature's value, on average over labellings.
 
     Parameters
     ----------
@@ -411,10 +414,11 @@ def pooled_expected(values: NDArray[np.floating[Any] | np.integer[Any]]) -> Floa
 
     Notes
     -----
-    Keep the features with at most E. The set is that of the values that at most E·L of the L·p
-    reach, which treats the labellings alike. If they are exchangeable, as when the label depends on
-    no feature, each keeps the same number in expectation, and all together at most E·L: so the true
-    one keeps at most E in expectation, whatever the base and the dependence of the features.
+    Suppose that features with a result of at most E are kept, that is, values that at most E·L of
+    all L·p values reach. This rule treats the L labellings alike. If they are exchangeable, as when
+    the label depends on no feature, each keeps the same number in expectation, and all together at
+    most E·L: so the true one keeps at most E in expectation, whatever the base and the dependence
+    of the features.
 
     Examples
     --------
@@ -428,30 +432,30 @@ def pooled_expected(values: NDArray[np.floating[Any] | np.integer[Any]]) -> Floa
 
 
 def normal_false(count: int, pairs: int, kept: float, n_features: int, sides: int = 2) -> float:
-    """Features that `count` halves select, if none is relevant and scores are normal.
+    """Expected number of features selected on `count` halves by chance, if scores are normal.
 
     Parameters
     ----------
     count, pairs, kept, n_features
         As in `expected_false`.
     sides : {1, 2}
-        Whether large values of the score are selected, or of its absolute value.
+        1: the largest scores are selected; 2: those largest in magnitude.
 
     Returns
     -------
     float
-        Their expected number.
 
     Notes
     -----
-    Of a mean over independent rows, the value on a half is (z ± w)/√2 with standard normal z, of
-    the whole table, and w, of the pair. A half selects the features beyond c, P(beyond c) = q/p. So
-    the table selects a feature with probability Π(z) = Φ(z − √2 c), plus Φ(−z − √2 c) with two
-    sides, and the number is p·P(Bin(2B, Π(z)) ≥ count), here with independent halves.
+    A score that is a mean over independent rows has the value (z ± w)/√2 on a half, with standard
+    normal z for the whole table and w for the pair. A half selects the features beyond c, where
+    P(beyond c) = q/p. So a half selects a feature with probability Π(z) = Φ(z − √2 c), plus
+    Φ(−z − √2 c) with two sides, and the number is p·P(Bin(2B, Π(z)) ≥ count), with halves taken as
+    independent.
 
     Examples
     --------
-    Where few of many features are kept, the r-concave bound of one is far from it:
+    If few of many features are kept, the r-concave bound of one is exceeded by far:
 
     >>> least_count(1.0, 50, 5, 1000, "r-concave"), round(normal_false(16, 50, 5, 1000), 1)
     (16, 3.5)

@@ -17,10 +17,10 @@ from fsframe.errors import RequestError
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.table.dataset import Dataset
 
-# A column whose d rows differ from its mode is constant in a bootstrap with probability about
+# A column in which d rows differ from the mode is constant in a bootstrap with probability about
 # exp(-d); above this d that never happens in practice.
 _FRAGILE_ROWS = 40
-# More than twice as many, so the mode of a fragile column is the median of this many rows.
+# More than twice as many, so that the mode of a fragile column is the median of so many rows.
 _CHECKED_ROWS = 128
 
 
@@ -35,7 +35,7 @@ class FragileColumns:
     columns : (m,) int
         Usable columns in which few rows differ from the mode.
     rows : (r,) int
-        Those rows, column by column.
+        The rows that differ from the mode, column by column.
     starts : (m,) int
         First position of each column's rows in `rows`.
     """
@@ -47,7 +47,7 @@ class FragileColumns:
 
     @classmethod
     def find(cls, data: Dataset) -> FragileColumns:
-        """Find those of a table, read in column blocks; a missing value equals any value.
+        """Find constant and fragile columns of a table, block by block; a gap equals any value.
 
         Notes
         -----
@@ -77,8 +77,10 @@ class FragileColumns:
         )
 
     def usable_in(self, counts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """Columns with at least two different values in a resample; `counts` may be None if no
-        column is fragile."""
+        """Columns with at least two different values in a resample.
+
+        `counts` may be None if no column is fragile.
+        """
         if not self.columns.size:
             return self.usable
         assert counts is not None
@@ -97,7 +99,7 @@ def _candidate_columns(block: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _differs_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of the values that are neither a middle one of their column nor missing, (n, p)."""
+    """Mask of the values that are neither missing nor equal to their column's median, (n, p)."""
     if not np.isnan(block.sum()):
         middle = block.shape[0] // 2
         return np.asarray(block != np.partition(block, middle, axis=0)[middle])
@@ -110,13 +112,13 @@ def _differs_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 @attrs.frozen(eq=False)
 class CandidateFeatures:
-    """Tests the columns that the base keeps, except constant ones.
+    """Features as candidates: a resample selects the columns that the base keeps, if not constant.
 
     Parameters
     ----------
     columns : FragileColumns
     parts : tuple of str
-        What else is needed from the base: ``("scores",)`` where these are compared.
+        Other parts of the base's result that are needed: ``("scores",)`` if scores are compared.
 
     Notes
     -----
@@ -141,7 +143,7 @@ class CandidateFeatures:
 
 @attrs.frozen(eq=False)
 class CandidatePairs:
-    """Tests the pairs of columns with the largest pair weights.
+    """Pairs as candidates: a resample selects the pairs of columns with the largest weights.
 
     Parameters
     ----------
@@ -191,7 +193,7 @@ def count_codes(
     [[1, 4], [1, 2]]
     """
     all_codes = np.concatenate([*selected, np.zeros(0, np.int64)])
-    # Codes of features are few and small, those of pairs need not be.
+    # Codes of features are small numbers; those of pairs need not be.
     if all_codes.max(initial=0) <= all_codes.size:
         counts = np.bincount(all_codes)
         codes = np.flatnonzero(counts)
@@ -203,8 +205,8 @@ def count_codes(
 def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
     """Groups of identical columns that contain at least one of `wanted`.
 
-    One pass over the table, comparing the bytes of the first rows, and of all rows where the first
-    equal those of a column in `wanted`.
+    One pass over the table compares the bytes of the first rows, and those of all rows only where
+    the first equal those of a column in `wanted`.
     """
     columns = (data.columns(column, column + 1)[:_CHECKED_ROWS, 0] for column in wanted.tolist())
     first = {_bytes(np.asarray(column, dtype=np.float64)) for column in columns}

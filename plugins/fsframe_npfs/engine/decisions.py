@@ -57,7 +57,7 @@ def adjusted(
 def level_of_one_test(
     p: NDArray[np.float64], alpha: float, correction: str, tests: int | None = None
 ) -> float:
-    """Level to which an unadjusted p-value is compared under the correction.
+    """Level with which an unadjusted p-value is compared under the correction.
 
     alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the procedure
     of Benjamini and Hochberg rejects, but at least 1. Parameters as in `adjusted`.
@@ -122,7 +122,7 @@ def decide_by_tail(
     at_least: bool = False,
     sampled: int = 0,
 ) -> Decisions:
-    """Decide where all counts share one null distribution.
+    """Decide by counts that share one null distribution.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def decide_by_centred_counts(
     critical = np.clip(threshold + share * (total - z) / permutations + 1e-9, 0, n)
     few, many = likely_exceedances(pool_size, level)
     ends = (np.clip(_threshold(pool, zeros, k), -n, n) for k in (few, many))
-    # The subtracted means are those of a sample of labellings too.
+    # The subtracted means are estimated from a sample of labellings, too.
     spread = share**2 * rows.var(axis=0, ddof=1).sum() / tests / permutations
     error = float(np.sqrt(_half_width(*ends) ** 2 + spread))
     return Decisions(
@@ -402,9 +402,9 @@ def shrink_permuted(rows: Floats, within: Floats, n: int, permuted_n: int) -> Fl
     Returns
     -------
     (P + 1, K) float64
-        A feature's permuted means have variance B + within/permuted_n, B the variance between
-        labels; their deviations are multiplied by the root of (B + within/n) over that. The first
-        row is unchanged.
+        A feature's permuted means have variance V = B + within/permuted_n, where B is the variance
+        between labels; their deviations from their mean are multiplied by √((B + within/n)/V). The
+        first row is unchanged.
 
     Examples
     --------
@@ -428,10 +428,10 @@ def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = Fa
     ----------
     rows : (n_labellings, K) float64
     own : bool
-        Among the values of the same feature only.
+        Compare with values of the same feature only.
     without_itself : bool
-        Exclude the other features under the same labelling: (1 + others) / (1 + P·K). Computed for
-        the first labelling; the other rows of the result are 1.
+        Compare with values under other labellings only: (1 + #) / (1 + P·K). Computed for the first
+        labelling; the other rows of the result are 1.
 
     Returns
     -------
@@ -499,12 +499,12 @@ def decide_by_scores(
 
     Notes
     -----
-    "centred": scores minus λ times the feature's mean over the other labellings, and ranks
-    standardised by them, are each converted to the share of all (P + 1)·K values that are at least
-    as large; the test statistic is the smaller of the two shares, ranked again among all
-    (P + 1)·K. "pooled": the same with scores and ranks not centred; "own": among the values of the
-    same feature. Ranks are bounded and tie far out in the tail, so a corrected test, which works
-    there, uses scores only.
+    "centred": scores minus λ times the feature's mean over the other labellings (`centred`), and
+    ranks standardised over them (`studentised`), are each converted to the share of all (P + 1)·K
+    values that are at least as large; the test statistic is the smaller of the two shares, ranked
+    again among all (P + 1)·K. "pooled": the same without centring; "own": without centring, and
+    among the values of the same feature. Ranks are bounded and tie far out in the tail, so a
+    corrected test, which works there, uses scores only.
 
     Every step treats all labellings alike. Under the null they are exchangeable (for equal numbers
     of bootstraps): of the (P + 1)·K values at most α(P + 1)K have a share of at most α, whatever
@@ -519,8 +519,8 @@ def decide_by_scores(
     true label, and a far quantile of them selects almost nothing; `shrink_permuted` corrects the
     variance, not the shape of the distribution: the level then rests on simulations, not a proof.
 
-    The reversal probability is Φ(−|d|), d the larger of the two statistics' distances to
-    the smallest value that passes, over √(2·s²), where s² sums the variances of the mean over
+    The reversal probability is Φ(−|d|), where d is the larger of the two statistics' distances from
+    the smallest value that passes, divided by √(2·s²), and s² sums the variances of the mean over
     bootstraps, of the feature's mean over labellings, and of the threshold, a quantile.
     Time O(P·K·log(P·K)), memory O(P·K).
     """
@@ -581,7 +581,7 @@ def _permuted_beyond(share: Floats, shares: list[Floats], level: float, own: boo
 def _distance(
     values: Floats, beyond: float, scale: Floats, error: Floats, raw: Floats, own: bool
 ) -> Floats:
-    """Distance of the first row above the threshold, in deviations between two seeds."""
+    """Distance of the first row above the threshold, in deviations of a change of seed."""
     pool = np.sort(values[1:], axis=0 if own else None)
     size = pool.shape[0]
 

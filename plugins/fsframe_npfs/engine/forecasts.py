@@ -88,7 +88,8 @@ class Remedy:
     Parameters
     ----------
     n, permutations : int
-        Bootstraps and label permutations (0 if the null uses none) for all that can be settled.
+        Bootstraps and label permutations (0 if the null uses none) for the decisions that can be
+        settled.
     unresolvable : (m,) bool
         Decisions that a hundred times as many would not settle.
     """
@@ -107,13 +108,13 @@ def remedy(
 ) -> Remedy:
     """Numbers of bootstraps and permutations that reduce the reversal probability to 0.05.
 
-    Parameters as in `reversal_probability`, of the borderline decisions only; `permutations` are
-    those from which the threshold was estimated.
+    Parameters as in `reversal_probability`, for the borderline decisions only; `permutations` is
+    the number from which the threshold was estimated.
 
     Notes
     -----
     With c times the bootstraps a distance d grows c-fold, the standard deviation of counts √c-fold
-    and that of the threshold c-fold; more permutations reduce the last by their square root. If the
+    and that of the threshold c-fold; c times the permutations reduce the last √c-fold. If the
     threshold is the main source of uncertainty, each of the two variances is allowed half of d²/q²,
     q the normal quantile.
 

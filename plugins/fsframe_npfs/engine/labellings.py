@@ -1,4 +1,4 @@
-"""Resamples of several labellings: their draws, the base run on all, and what it returns."""
+"""Resamples under several labellings: draw them, run the base on all, and collect its results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PERMUTATION = "permutation"
 
 @attrs.frozen(kw_only=True)
 class ResamplingSelector(WrappingSelector):
-    """What methods have in common that run a base on resamples of any table it takes."""
+    """Base of methods that run another selector on resamples of any table which that accepts."""
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     tasks_of_base: ClassVar[bool] = True
@@ -66,8 +66,11 @@ class ResamplingSelector(WrappingSelector):
         *parts: str,
         first: int = 0,
     ) -> Iterator[Selection]:
-        """Results of the base on resamples, `counts` (resamples, rows), with `parts` of each;
-        they are those from number `first` of the run."""
+        """Results of the base on resamples, given as `counts` (resamples, rows).
+
+        `parts` are the parts needed of each result; `first` is the number of the first resample in
+        the run.
+        """
         # The wrapped chain's result on the whole table must not leak into its resamples.
         before = upstream if self.base is not None else None
         rows = data.with_counts(None)
@@ -103,14 +106,14 @@ def drift_of_label(data: Dataset) -> str:
     Returns
     -------
     str
-        Empty without a time (only the first of several is looked at), or if the label does not
+        Empty if there is no time (of several, only the first is used), or if the label does not
         change with it.
 
     Notes
     -----
-    Told from three standard errors of the largest rank correlation between the time and a numeric
-    target or whether a row is of a class, as for independent rows: a long cycle of the label, which
-    rotations do take into account, is told too. O(n log n) for each class.
+    Warns if the largest rank correlation between the time and a numeric target, or membership of a
+    class, exceeds three standard errors for independent rows. So it also warns of a long cycle of
+    the label, which rotations do take into account. O(n log n) for each class.
     """
     if data.times is None:
         return ""
@@ -326,7 +329,7 @@ _TOLERANCE = 1e-9
 
 @attrs.define(eq=False)
 class SelectionCounts:
-    """What each resample of one labelling selected, in order.
+    """Features or pairs that each resample of one labelling selected, in order.
 
     Parameters
     ----------
@@ -426,8 +429,10 @@ class MeanScores:
 
     @property
     def constant_total(self) -> bool:
-        """Whether the scores have the same sum in every resample, so that their size carries no
-        information: the best columns score as high under any label."""
+        """Whether the scores have the same sum in every resample.
+
+        Then their size carries no information: the best columns score as high under any label.
+        """
         totals = np.array(self.totals)
         if self.n < 2 or self.unscored:
             return False
@@ -449,7 +454,7 @@ class MeanScores:
 def variance_within(labellings: Sequence[MeanScores]) -> Floats:
     """Pooled variances over bootstraps within labellings of equal n ≥ 2, (1 or 2, K).
 
-    If there are several labellings, they are all that share their `squares`.
+    Several labellings must be all those that share one array of `squares`.
     """
     n = labellings[0].n
     squares = labellings[0]._squares.copy()
@@ -466,11 +471,11 @@ def filled_scores(
     Parameters
     ----------
     selection : Selection
-        Of one resample.
+        Result on one resample.
     live : (p,) bool
         Columns that are not constant in the resample.
     natural_zero : bool
-        Whether a score of 0 says that a column carries nothing (`Selector.natural_zero`).
+        Whether a score of 0 means that a column carries nothing (`Selector.natural_zero`).
 
     Returns
     -------

@@ -102,7 +102,7 @@ def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[
 def settled(
     z: NDArray[np.int64], n: int, critical: NDArray[np.int64], error: float, n_looks: int
 ) -> NDArray[np.bool_]:
-    """Counts so far from their critical value that further draws will not change the decision.
+    """Mask of the counts that further draws will not move across their critical value.
 
     `z` and `critical` are counts and critical values after n bootstraps, `error` the probability,
     per feature and over all `n_looks` planned looks, of settling on the wrong side.
@@ -210,7 +210,7 @@ def permutation_tail(
     size : int, at least m
         Number of counts including zeros: permutations × features.
     observed_too : bool
-        Whether the counts under the true label are included, so that nothing is added.
+        Whether `null_counts` include those under the true label, so that nothing is added.
 
     Returns
     -------

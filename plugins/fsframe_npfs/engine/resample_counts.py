@@ -36,9 +36,10 @@ def _units(
     times: NDArray[np.int64] | None,
     groups: NDArray[np.int64] | None,
 ) -> tuple[int, NDArray[np.int64] | None, NDArray[np.int64] | None, Grouping | None]:
-    """What is drawn: rows, or groups if there are any; their number, strata and multiplicities.
+    """Number, strata and multiplicities of the units that are drawn, and their grouping, if any.
 
-    An error if all rows of a class are in one group.
+    Units are groups, or rows if there are none. Raises DataError if there are too few groups, or
+    all rows of a class are in one group.
     """
     if groups is None:
         return n_rows, y, times, None
@@ -66,16 +67,16 @@ class BootstrapSampler:
     stratify : bool
         Draw within each class, so that every class keeps its size.
     times : (n_rows,) int, optional
-        Multiplicity of each row in an outer resample, whose copies are drawn from.
+        Multiplicity of each row in an outer resample; each of its copies may be drawn.
     groups : (n_rows,) int, optional
         Rows of equal code are drawn together: N and N_c are then numbers of groups.
 
     Notes
     -----
-    A resample with no row of a class, or one only (copies of it are still one neighbour), gives
-    meaningless scores. Such draws are repeated, which conditions on at least min(2, N_c) different
-    rows per class. This departs from the published test, whose unstratified draws lose a class of
-    two among 200 rows 13 % of the time. Linear in the rows.
+    A resample with none or only one of the rows of a class (copies of it are still one neighbour)
+    gives meaningless scores. Such draws are repeated, which conditions on at least min(2, N_c)
+    different rows per class. This departs from the published test, whose unstratified draws lose a
+    class of two among 200 rows 13 % of the time. Linear in the rows.
 
     Examples
     --------
@@ -240,9 +241,9 @@ def complementary_halves(
 ) -> NDArray[np.int64]:
     """Halves as counts per row, (2·pairs, n_samples): pair b is rows 2b and 2b + 1.
 
-    Pair b is drawn from generator (`stream`, b) of `run`, and does not depend on their number; of a
-    permuted `labelling`, from (`stream`, b, `labelling`).
-    Groups of rows and blocks of time stay together; `y` (n_samples,) holds class codes, if any.
+    Pair b is drawn from generator (`stream`, b) of `run`, or (`stream`, b, `labelling`) for a
+    permuted labelling, so that it does not depend on the number of pairs. Groups of rows and blocks
+    of time stay together; `y` (n_samples,) holds class codes, if any.
     """
     n, times, groups = data.n_samples, data.counts, data.together
     of_labelling = (labelling,) if labelling else ()
@@ -269,7 +270,7 @@ def half_counts(
     Raises
     ------
     DataError
-        If a class has fewer than four.
+        If a class has fewer than four rows, or groups.
 
     References
     ----------
@@ -291,7 +292,7 @@ def check_halves(
     times: NDArray[np.int64] | None,
     groups: NDArray[np.int64] | None,
 ) -> None:
-    """Raise the DataError of `half_counts`."""
+    """Raise the DataError of `half_counts` if a class is too small."""
     units, classes, _, together = _units("halves", n_rows, y, times, groups)
     if max_shards(units, classes) < 2:
         unit_name = "rows" if together is None else "groups"

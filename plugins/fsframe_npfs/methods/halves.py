@@ -1,4 +1,4 @@
-"""What stages have in common that run a selector on complementary halves of the table."""
+"""Base of stages that run a selector on complementary halves of the table."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _FEWEST = 19
 class HalvesSelector(ResamplingSelector):
     """Base of methods that run a selector on complementary pairs of halves of the table.
 
-    Derived classes have a parameter `bound`, of which "permutation" repeats everything with
-    permuted labels, and a property `least_rate`.
+    Derived classes have a property `least_rate` and a parameter `bound`, whose value "permutation"
+    repeats everything with permuted labels.
     """
 
     if TYPE_CHECKING:
@@ -60,12 +60,12 @@ class HalvesSelector(ResamplingSelector):
 
     @property
     def permuting(self) -> bool:
-        """Whether the bound is that of permuted labels."""
+        """Whether the bound comes from permuted labels."""
         return self.bound == PERMUTATION
 
     @property
     def least_rate(self) -> float:
-        """The expected number, or share, of false features that is to be bounded."""
+        """The required bound on the expected number, or share, of false features."""
         raise NotImplementedError
 
     @property
@@ -94,7 +94,7 @@ class HalvesSelector(ResamplingSelector):
             )
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of its base, and a drift of the label in time."""
+        """The warnings of its base, and one of a label that drifts in time."""
         yield from super().forewarnings(data, n_tests)
         if self.permuting and (drift := drift_of_label(data)):
             yield drift
@@ -105,7 +105,7 @@ class HalvesSelector(ResamplingSelector):
         try:
             check_halves(data.n_samples, class_codes(data), data.counts, data.together)
         except DataError as error:
-            # Of a class within one group the halves say the same.
+            # A class that lies within one group has been reported already.
             if not problems:
                 yield f"{self.method_name()}: {error}"
         if not self.permuting or data.covariates is None:
@@ -119,8 +119,10 @@ class HalvesSelector(ResamplingSelector):
                 )
 
     def statement(self, base: Selector | None = None) -> Statement:
-        """That of the base, whose choice on most halves is kept; compared with permuted labels,
-        which depend on no feature, relevance only."""
+        """The base's statement, as its choice on most halves is kept.
+
+        The comparison with permuted labels, which depend on no feature, shows relevance only.
+        """
         joint = base is not None and base.joint and not self.permuting
         return NEEDED if joint else RELEVANT
 
@@ -137,8 +139,10 @@ class HalvesSelector(ResamplingSelector):
         recurring: Recurring,
         *parts: str,
     ) -> Iterator[Selection]:
-        """The selection of `base` on every half, labelling by labelling, the true label first;
-        `recurring` counts its warnings."""
+        """Yield the selection of `base` on every half, labelling by labelling, true label first.
+
+        `recurring` counts the warnings of `base`.
+        """
         halves = 2 * self.pairs
         total = halves * self.labellings
         for labelling in range(self.labellings):

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(kw_only=True)
 class Knockoffs(WrappingSelector):
-    """Features that a selector prefers to imitations of them which know nothing of the label.
+    """Features that a selector prefers to knockoffs: imitations that ignore the label.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ class Knockoffs(WrappingSelector):
 
     Notes
     -----
-    Knockoffs X̃ have the same joint distribution with the features if any of them are exchanged,
-    and are independent of the label given X. The base scores [X, X̃], its columns in random order
-    so that ties favour neither, and W_j = score(X_j) − score(X̃_j) is symmetric for a feature
-    that the label does not depend on given the others. Over `copies` draws, each at level/2, the
-    mean e-values are compared by e-BH, which bounds the false discovery rate by `level`; with one
-    copy it is the knockoff+ filter at `level`. At least 1/level features (with several copies
-    2/level) have to be found, or none is kept. The covariance is estimated from the same rows, by
-    Ledoit and Wolf's shrinkage: the bound is exact for a known normal distribution. Cost: `copies`
-    fits on 2p columns and O(p³); 40·p² + 24·n·p bytes.
+    Exchanging any features with their knockoffs X̃ leaves the joint distribution unchanged, and X̃
+    is independent of the label given X. The base scores [X, X̃], with columns in random order so
+    that ties favour neither, and W_j = score(X_j) − score(X̃_j) is symmetric for a feature that
+    the label does not depend on given the others. The mean e-values over `copies` draws, each at
+    level/2, are compared by e-BH, which bounds the false discovery rate by `level`; one copy gives
+    the knockoff+ filter at `level`. At least 1/level features (with several copies 2/level) have to
+    be found, or none is kept. The bound is exact for a known normal distribution; the covariance
+    is estimated from the same rows, by Ledoit and Wolf's shrinkage. Cost: `copies` fits on 2p
+    columns and O(p³); 40·p² + 24·n·p bytes.
 
     References
     ----------
@@ -148,7 +148,7 @@ class Knockoffs(WrappingSelector):
                 fit = partial(self._one_copy, base, data, scale, sampler, run, copy)
                 step = steps.get(copy, fit)
                 leads[copy] = step["leads"]
-                # Kept with the step, so that a resumed run repeats them.
+                # Warnings are stored with the step, so that a resumed run repeats them.
                 recurring.add(json.loads(step["warnings"].tobytes()))
                 run.progress(copy + 1, self.copies, "knockoffs")
         return self._decide(leads, sets, shrinkage, list(recurring.lines(self.copies, "copies")))
@@ -179,7 +179,7 @@ class Knockoffs(WrappingSelector):
         if np.isnan(selection.scores).all():
             raise RequestError("knockoffs: its base gives no scores; put one with scores before")
         scores = np.empty(2 * p)
-        # Not considered is no better than the worst.
+        # A column that the base did not consider is no better than the worst.
         least = float(np.nanmin(selection.scores))
         scores[order] = np.where(np.isnan(selection.scores), least, selection.scores)
         said = json.dumps(selection.warnings).encode()
@@ -197,7 +197,7 @@ class Knockoffs(WrappingSelector):
         level = self.level if self.copies == 1 else self.level / 2.0
         e = np.mean([e_values(row, level) for row in together], axis=0)
         passed = kept_by_e_values(e, self.level)[place]
-        # e-values tie often; among equal ones the mean of W decides.
+        # e-values tie often; ties are broken by the mean of W.
         scores = together.mean(axis=0)[place]
         order = rank_by_score(e[place] + _below_one(scores))
         kept = order[passed[order]]
@@ -217,7 +217,7 @@ class Knockoffs(WrappingSelector):
 
 
 class _Scale:
-    """Columns on the scale on which knockoffs are drawn, and the way back.
+    """Columns on the scale on which knockoffs are drawn; `back` returns to that of the table.
 
     Parameters
     ----------
@@ -250,8 +250,8 @@ class _Scale:
         return values
 
 
-# Where columns are copies of each other and rows are many, nearly nothing is shrunk: with an
-# eigenvalue below this, more is, so that what follows can be solved.
+# With many rows the estimate is hardly shrunk, even if columns are copies of each other. It is
+# shrunk until its eigenvalues reach this, so that it can be inverted.
 _LEAST_EIGENVALUE = 1e-4
 
 
@@ -273,12 +273,12 @@ def _correlation(Z: Floats) -> tuple[Floats, float]:
 
 
 def _below_one(values: Floats) -> Floats:
-    """Values in the same order, within an interval shorter than any difference of e-values."""
+    """Numbers in the order of `values`, which differ by less than any two e-values."""
     ranks = mean_ranks(values)
     return np.asarray(1e-9 * ranks / ranks.size)
 
 
-# Knockoffs at the boundary of what is possible would be functions of the features.
+# Keeps S off the boundary 2Σ − S ≥ 0, where features and knockoffs are linearly dependent.
 _INSIDE = 1.0 - 1e-3
 
 
@@ -294,7 +294,7 @@ def equicorrelated(correlation: Floats, sets: NDArray[np.int64]) -> Floats:
     Returns
     -------
     (p, p) float64
-        γ is the largest, up to 1, for which 2Σ − S is positive definite.
+        γ is just below the largest value, up to 1, for which 2Σ − S is positive semi-definite.
 
     References
     ----------
@@ -317,7 +317,7 @@ def equicorrelated(correlation: Floats, sets: NDArray[np.int64]) -> Floats:
 
 
 def least_reconstructable(correlation: Floats, sweeps: int = 30, tol: float = 1e-4) -> Floats:
-    """S, diagonal, from which a feature can least be reconstructed (MVR knockoffs).
+    """The diagonal S for which features are hardest to reconstruct (MVR knockoffs).
 
     Minimises tr (2Σ − S)⁻¹ + Σ 1/s_j, which is tr G⁻¹ of the joint covariance G up to constants, by
     coordinate descent. In one coordinate, s_j → s_j + δ changes the inverse A of 2Σ − S by a matrix
@@ -396,7 +396,7 @@ class Sampler:
 def knockoff_threshold(leads: Floats, level: float) -> float:
     """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ level; infinite if there is none.
 
-    `leads` holds W, (p,): by how much each feature's score exceeds that of its knockoff.
+    `leads` holds W, (p,): each feature's score minus that of its knockoff.
 
     References
     ----------
@@ -434,7 +434,7 @@ def e_values(leads: Floats, level: float) -> Floats:
 
 
 def kept_by_e_values(e: Floats, level: float) -> NDArray[np.bool_]:
-    """e-BH: the k largest, for the largest k whose k-th is at least p/(level·k).
+    """Mask of e-BH: the k largest e-values, for the largest k whose k-th is at least p/(level·k).
 
     References
     ----------

@@ -43,7 +43,7 @@ _METRIC = ("immigrate", "bim", "lfe")
 class Npfs(ResamplingSelector, NpfsParameters):
     """Features that a selector scores higher over bootstraps than it would under permuted labels.
 
-    The published test, of counts against a binomial, is ``null="published"``.
+    The published test, which compares counts with a binomial, is ``null="published"``.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
     compare : {"centred", "pooled", "own"}
         The permuted values with which a feature is compared.
     correction : {"auto", "none", "bonferroni", "bh"}
-        For the number of features (pairs) tested; "auto" is bh above 200 features with
+        Correction for the number of features (pairs) tested; "auto" is bh above 200 features with
         null="permutation", else none.
     fraction : float in (0, 1], optional
         m/N, rows per bootstrap.
@@ -177,7 +177,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         return RELEVANT_PAIR if self.of == "pairs" else RELEVANT
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of its base, and a drift of the label in time."""
+        """The warnings of its base, and one of a label that drifts in time."""
         yield from super().forewarnings(data, n_tests)
         if self.null == PERMUTATION and (drift := drift_of_label(data)):
             yield drift
@@ -187,7 +187,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         return self.null == "permutation"
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Disjoint shards are loaded some at a time, and the base runs on each in memory."""
+        """Whether shards are tested: they are loaded a few at a time, and the base runs on each."""
         return self.null == "shards" and data.counts is None and data.groups is None
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
@@ -253,7 +253,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
             problem = str(error).removeprefix("npfs: ")
         try:
             # With a base, the columns are those that an earlier stage keeps. The required number is
-            # monotone in theirs: too few for all and for two is too few for any.
+            # monotone in theirs: what is too few for all and for two is too few for any.
             self._permutation_number(n_items if self.base is None else min(2, n_items))
         except RequestError:
             yield problem

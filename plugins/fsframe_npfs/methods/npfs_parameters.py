@@ -1,4 +1,4 @@
-"""The parameters of NPFS, and what follows from them for any table."""
+"""The parameters of NPFS, and values that follow from them for any table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MORE_FITS = 10
 # Without slots, so that it can be a base class together with a selector.
 @attrs.frozen(kw_only=True, slots=False)
 class NpfsParameters(Parameterised):
-    """The parameters of a test; `Npfs` says what each means."""
+    """The parameters of a test; `Npfs` describes each."""
 
     if TYPE_CHECKING:
         top: int | float | None

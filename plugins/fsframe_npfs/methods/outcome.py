@@ -1,4 +1,4 @@
-"""The Selection of a finished NPFS test, its warnings, and what to do about each."""
+"""The Selection of a finished NPFS test, and its warnings with advice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def caveats(procedure: Procedure) -> Iterator[str]:
 
 
 def _unreachable(procedure: Procedure) -> Iterator[str]:
-    """Features for which even a count of n is too common under permuted labels."""
+    """Warnings of features for which even a count of n is too common under permuted labels."""
     settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
     everything = f"all {procedure.drawn} bootstraps"
     if settings.of == "pairs":
@@ -72,7 +72,7 @@ def _unreachable(procedure: Procedure) -> Iterator[str]:
 
 
 def _unscored(procedure: Procedure) -> Iterator[str]:
-    """Resamples without scores, scores with a constant sum, and too few permutations."""
+    """Warnings of resamples without scores, a constant sum of scores, and few permutations."""
     unscored = sum(s.unscored for s in procedure.mean_scores)
     if unscored:
         yield (
@@ -93,7 +93,7 @@ def _unscored(procedure: Procedure) -> Iterator[str]:
 
 
 def _borderline(procedure: Procedure) -> Iterator[str]:
-    """Borderline decisions, and the numbers that would settle them."""
+    """A warning of borderline decisions, with the numbers that would settle them."""
     open_ = np.isnan(procedure.decisions.critical) | (
         procedure.decisions.critical < procedure.drawn
     )
@@ -162,7 +162,7 @@ def _copies(procedure: Procedure) -> Iterator[str]:
 
 
 def _names(procedure: Procedure, codes: NDArray[np.int64] | list[int]) -> str:
-    """Names of the features or pairs of some codes, shortened."""
+    """Names of the features or pairs with these codes; a long list is shortened."""
     if procedure.settings.of == "features":
         return _columns(procedure, codes)
     names, p = procedure.data.feature_names, procedure.data.n_features

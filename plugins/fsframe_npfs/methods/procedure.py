@@ -269,7 +269,7 @@ class Procedure:
             if self.mean_scores:
                 self.mean_scores[owners[place]].add(selection, row)
             if place == last and not first:
-                # Known before the permuted labels are run.
+                # Reported before the permuted labels are run.
                 self._check_choice()
                 if self.constant_total:
                     remark(f"npfs: {CONSTANT_TOTAL}")
@@ -281,7 +281,7 @@ class Procedure:
         return corrected and bool(self.mean_scores) and self.mean_scores[0].constant_total
 
     def _check_choice(self) -> None:
-        """Raise where every resample selects everything, so that no feature can stand out."""
+        """Raise an error if every resample selects everything, so that nothing can stand out."""
         scored = self.mean_scores and not self.mean_scores[0].unscored
         if not scored and (self.observed.kept >= self.candidates.n_items).all():
             raise RequestError(
@@ -329,7 +329,7 @@ class Procedure:
                 **rule,
             )
         if settings.of == "pairs":
-            # Pairs selected under permuted labels only belong to the null, not to the result.
+            # Pairs that only permuted labels select belong to the null, not to the result.
             selected = self.z > 0
             self.codes, self.z = self.codes[selected], self.z[selected]
             self.decisions = self.decisions.subset(selected)

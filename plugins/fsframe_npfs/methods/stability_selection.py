@@ -144,7 +144,8 @@ class Cpss(HalvesSelector):
     threshold : float in (0, 1], optional
         Instead: keep features that at least this share of the halves select.
     bound : {"worst-case", "unimodal", "r-concave", "permutation"}
-        What is assumed of how often a rarely selected feature is selected; or permuted labels.
+        Assumption about the share of halves that select a rarely selected feature; or permuted
+        labels.
     permutations : int ≥ 1, optional
         Number of permuted labellings, for bound="permutation"; by default 19.
 
@@ -153,20 +154,20 @@ class Cpss(HalvesSelector):
     The score of a feature is the share Π of the 2B halves that select it. A false selection is a
     kept feature whose probability of selection on a half is at most θ = q/p, where q is the mean
     number of features that the base keeps on a half: one that the base prefers no more than a
-    random choice would. With "worst-case", nothing is assumed but that rows are independent:
-    neither about the base, nor that noise features are exchangeable. "unimodal" and "r-concave"
-    keep more, and are missed where their assumption fails: "r-concave" where few of many features
-    are kept, or where a class has few of the rows and scores are signed (1.2 to 1.7 false ones with
-    `relieff:top=5` on 20 features and a class of 5 to 15 % of 300 rows), both with blocks of
-    copies; warnings say so. "permutation" repeats everything with
-    permuted labels, and keeps the features selected at least τ often, for the smallest τ reached by
+    random choice would. "worst-case" assumes only that rows are independent: nothing about the
+    base, and not that noise features are exchangeable. "unimodal" and "r-concave" keep more, but
+    their bound is exceeded if their assumption fails: that of "r-concave" if few of many features
+    are kept, or if a class has few of the rows and scores are signed (1.2 to 1.7 false ones with
+    `relieff:top=5` on 20 features and a class of 5 to 15 % of 300 rows), that of both with blocks
+    of copied columns; warnings say so. "permutation" repeats everything with permuted labels, and
+    keeps the features that at least a share τ of the halves select, for the smallest τ reached by
     at most `false_selections` features per labelling, the true one included. If the label depends
-    on no feature, at most so many are kept in expectation, for any base and any dependence of the
+    on no feature, at most that many are kept in expectation, for any base and any dependence of the
     features (`fsframe_npfs.engine.bounds.pooled_expected`); it does not say that a feature is
-    needed, and promises nothing of the others where some are relevant. What a selection means is
-    up to the base: with `lasso`, that the feature is needed given the others; with a filter, that
-    it is relevant by itself. The bound is small only if the base keeps few features: at most √p of
-    p for one false selection. Cost: 2B fits on half of the rows, for each labelling.
+    needed, and promises nothing about irrelevant features if others are relevant. What a selection
+    means is up to the base: with `lasso`, that the feature is needed given the others; with a
+    filter, that it is relevant by itself. The bound is small only if the base keeps few features:
+    at most √p of p for one false selection. Cost: 2B fits on half of the rows, for each labelling.
 
     References
     ----------
@@ -283,7 +284,7 @@ class Cpss(HalvesSelector):
     def _chance(
         self, data: Dataset, needed: int, kept: float, p: int, false: float
     ) -> Iterator[str]:
-        """Where normal scores of irrelevant features exceed the bound that was assumed."""
+        """Warnings if normal scores of irrelevant features would exceed the bound."""
         more = normal_false(needed, self.pairs, kept, p)
         if more > false:
             yield (
@@ -294,8 +295,8 @@ class Cpss(HalvesSelector):
             return
         classes = np.bincount(data.y) if data.task == "classification" else np.array([1])
         more = normal_false(needed, self.pairs, kept, p, sides=1)
-        # Only there: with classes of one size, 0.35 and not 1.6 are found with Relief on 300 x 20,
-        # whose scores are then no sums over rows.
+        # Only for uneven classes: with even ones, scores of Relief are no sums over rows, and it
+        # keeps 0.35 false features of a 300 x 20 table instead of the 1.6 computed.
         if more > false and classes.min() < _UNEVEN * classes.sum():
             yield (
                 f"{_more(more, false, needed / (2 * self.pairs), self.bound)} and its base takes "
@@ -305,7 +306,7 @@ class Cpss(HalvesSelector):
             )
 
     def _nothing(self, kept: float, p: int) -> str:
-        """Why nothing is kept."""
+        """The reason why nothing is kept, with advice."""
         if self.permuting:
             return (
                 f"nothing is kept: more than {self.false_selections:g} features per labelling are "
@@ -319,7 +320,7 @@ class Cpss(HalvesSelector):
         )
 
     def _advised(self, most_false: float, p: int) -> str:
-        """What to do for so few false selections."""
+        """Advice on how to bound the false selections by `most_false`."""
         if self.permuting:
             return "raise the threshold, or leave it out"
         possible = bisect.bisect_left(
@@ -366,7 +367,7 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
     copied = np.zeros(kept.size, dtype=bool)
     for start, stop in data.column_blocks():
         others = unit_columns(np.asarray(data.columns(start, stop), dtype=np.float64))
-        # One thread: the bits of a product depend on how its sums are divided.
+        # One thread: the bits of a product depend on how its sums are divided among threads.
         with threadpool_limits(1):
             alike = np.abs(mine.T @ others) >= _COPY
         alike[:, data.categorical[start:stop]] = False
@@ -391,13 +392,13 @@ class Ipss(HalvesSelector):
     false_selections : float > 0, optional
         Instead: a bound on the expected number of false selections.
     power : int from 1 to 3
-        Exponent of (2π − 1), by which a share π of the halves counts.
+        Exponent of 2π − 1 in the weight of a share π of the halves.
     cutoff : float > 0
-        How far down the thresholds go: until the bound on the integral of a path exceeds this.
+        Thresholds descend until the bound on the integral of a path exceeds this.
     delta : float
         Weight of thresholds, λ^(−δ); 1: equal ratios weigh equally.
     bound : {"published", "permutation"}
-        Where the bound on false features comes from.
+        Source of the bound on false features.
     permutations : int ≥ 1, optional
         Number of permuted labellings, for bound="permutation"; by default 19, or 2/`level` − 1.
 
@@ -409,12 +410,12 @@ class Ipss(HalvesSelector):
     bound/τ false ones in expectation. A q-value is the smallest such bound divided by the number
     of features kept. The base must give scores that mean the same on every half; `lasso` gives the
     penalty at which a feature enters, so that the path is the path of the penalty, `importance` the
-    importance in a forest. Features that score below the first threshold are never selected. With
-    "permutation", E(FP) of a feature is the number of features that reach its integral, on average
-    over the labellings, over common thresholds; `false_selections` is then a bound, without the
-    published assumption, if the label depends on no feature, and q-values are those of Benjamini
-    and Hochberg for p-values in the pool of all labellings. Cost: 2B fits on half of the rows for
-    each labelling, 32·B·p bytes for their scores, and 1600·p for the paths.
+    importance in a forest. Features that score below the last threshold on every half are never
+    selected. With "permutation", E(FP) of a feature is the number of features that reach its
+    integral, on average over the labellings, with common thresholds; `false_selections` is then a
+    bound, without the published assumption, if the label depends on no feature, and q-values are
+    those of Benjamini and Hochberg for p-values in the pool of all labellings. Cost: 2B fits on
+    half of the rows for each labelling, 32·B·p bytes for their scores, and 1600·p for the paths.
 
     References
     ----------
@@ -460,7 +461,7 @@ class Ipss(HalvesSelector):
         return self.level if self.false_selections is None else self.false_selections
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Its own: the published bound fails on wide tables."""
+        """The inherited warnings, and one if the published bound fails on so wide a table."""
         yield from super().forewarnings(data, n_tests)
         p = data.n_features if n_tests is None else n_tests
         if not self.permuting and p > _WIDE:
