@@ -30,7 +30,7 @@ def differences(X: Floats, discrete: Mask) -> Floats:
 
 
 def distances(delta: Floats, weight: Any = 1.0) -> Floats:
-    """Σ_a w_a diff(a, i, j) over the columns known in both, scaled up to all; NaN of itself."""
+    """Σ_a w_a diff(a, i, j) over the columns known in both, scaled up to all; NaN for i = j."""
     known = ~np.isnan(delta)
     total = np.where(known, delta * weight, 0.0).sum(axis=2)
     with np.errstate(invalid="ignore"):
@@ -42,9 +42,9 @@ def distances(delta: Floats, weight: Any = 1.0) -> Floats:
 def neighbours(d: Floats, members: Mask, rule: str, T: float, k: int) -> tuple[Floats, Floats]:
     """Weights of the near and the far ones among `members` at distances d from a target.
 
-    nearest: the k nearest, those tied at the k-th place sharing what is left. surf, surfstar:
-    nearer than T, the mean of all distances; multisurf, multisurfstar: nearer than the mean of d
-    less half its deviation; with a star also those beyond the upper bound. swrfstar: by a sigmoid.
+    nearest: the k nearest; those tied at the k-th place share the places left. surf, surfstar:
+    nearer than T, the mean of all distances. multisurf, multisurfstar: nearer than the mean of d
+    minus half its deviation. With a star also those beyond the upper bound. swrfstar: by a sigmoid.
     """
     members = members & ~np.isnan(d)
     none = np.zeros(len(d))
@@ -87,8 +87,9 @@ def relief_scores(
 ) -> Floats:
     """W = Σ_i ω_i [Σ_c P(c) / (1 − P(own)) mean diff to misses of c − mean diff to hits] / Σ ω.
 
-    Near ones count so, far ones with the opposite sign. Shares are of the classes that have a
-    neighbour. `sides_of(i, members)` gives the weights; `pooled` takes all misses as one class.
+    Near neighbours count like this, far ones with the opposite sign; P(c) / (1 − P(own)) is
+    renormalised over the classes that have a neighbour. `sides_of(i, members)` gives the weights;
+    `pooled` takes all misses as one class.
     """
     n = len(X)
     omega = np.ones(n) if omega is None else omega
@@ -137,7 +138,7 @@ def regression_scores(
 ) -> Floats:
     """RReliefF: P(diff in a | diff in y) − P(diff in a | same y), over the k nearest of each.
 
-    Neighbours count e^{−(rank/decay)²}, or alike without `decay`.
+    Neighbours have weights e^{−(rank/decay)²}, or equal ones without `decay`.
     """
     n, p = X.shape
     delta = differences(X, discrete)

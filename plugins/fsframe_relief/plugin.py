@@ -129,7 +129,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed for narrow tables, on which it keeps what it promises (docs/ledger.md)."""
+    """Chains for narrow tables, on which they keep their promises (docs/ledger.md)."""
     yield ProposalEntry(
         name="time",
         question=RELEVANT_QUESTION,

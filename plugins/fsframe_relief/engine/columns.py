@@ -19,10 +19,10 @@ SLICE = 1 << 20
 
 
 class Probability(NamedTuple):
-    """Columns with gaps under the probability rule, continuous ones first; kernels take it whole.
+    """Columns with gaps under the probability rule, continuous ones first, as kernels take them.
 
-    A value's state is its code (continuous: one of five equal bins), a gap's the number of codes
-    plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds
+    The state of a value is its code (continuous: one of five equal bins), that of a gap the number
+    of codes plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds
     P(value | class), column by column, class by class.
     """
 
@@ -90,7 +90,7 @@ class Columns:
         return attrs.evolve(self, n=len(rows), **moved)
 
     def weighted(self, weight: NDArray[np.float64]) -> Columns:
-        """The same columns, made for weighted distances, with other weights (n_features,)."""
+        """These columns, prepared with weights, with other weights (n_features,)."""
         return attrs.evolve(
             self,
             weight=weight[self.special],
@@ -99,7 +99,7 @@ class Columns:
 
     @property
     def shares(self) -> bool:
-        """Whether distances have to be means over shared columns."""
+        """Whether distances have to be means over the columns known in both rows."""
         return bool(self.special.size or self.known.shape[1])
 
 
@@ -122,7 +122,7 @@ def prepare_columns(
     Parameters
     ----------
     X : (n_samples, n_features) float64 or uint8, or a ByteTable
-        NaN is a missing value. Bytes give the bits of the same numbers.
+        NaN is a missing value. Bytes give the same results, to the bit, as the same numbers.
     discrete : (n_features,) bool
         Columns with diff 0 or 1; the others have diff |x - x'| / range.
     order : (n_samples,) int, optional
@@ -133,14 +133,14 @@ def prepare_columns(
     weight : (n_features,) float64 >= 0, optional
         Weights of the diffs in the distance (scores are not weighted).
     classes : (n_samples,) int, optional
-        Class codes in row order of `X`; given, gaps follow the probability rule
-        diff = 1 - P(v | class), else they are left out of distance and score.
+        Class codes in row order of `X`. If given, gaps follow the probability rule
+        diff = 1 - P(v | class), otherwise they are left out of distance and score.
     counts : (n_samples,) float64, optional
         Multiplicities for those probabilities.
     names : tuple of str, optional
-        What to call columns in messages.
+        Names of the columns for messages.
     summary : ColumnsSeen, optional
-        Of `X`, if known.
+        That of `X`, if known.
     threads : int
         The result does not depend on it.
     like : Columns, optional
@@ -321,7 +321,7 @@ def _gap_chances(
     classes: NDArray[np.int64] | None,
     counts: NDArray[np.float64] | None,
 ) -> Probability | None:
-    """Chances of values in each class, Laplace-corrected; continuous columns in five equal bins."""
+    """Laplace-corrected P(value | class); continuous columns are cut into five equal bins."""
     if classes is None or not columns.size:
         return None
     y = classes[order]

@@ -116,8 +116,8 @@ def _count_mismatches(
 ) -> None:
     """Add the number of columns that differ in one segment of one or two bits without gaps.
 
-    Tiles of instances are turned so that eight lie side by side, in the lanes of a register, and
-    compared with all targets.
+    Tiles of instances are transposed, so that eight lie side by side in the lanes of a register,
+    and compared with all targets.
     """
     b, n, width = rows.shape[0], planes.shape[0], bits * words
     targets = np.empty((b, width), np.uint64)
@@ -225,7 +225,7 @@ def probability_distances(
 
 @njit()
 def fill_differences(i: int, gapped: Any, table: Floats) -> None:
-    """Diffs of instance i to every state of every column: each value, then a gap in each class.
+    """Write the diffs of instance i to every state of a column: each value, a gap in each class.
 
     `gapped` is a `columns.Probability`, whose ``chance[k]`` is P(value | class),
     k = first_state[a] * n_classes + class * n_levels + value.

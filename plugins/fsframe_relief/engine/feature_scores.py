@@ -32,7 +32,7 @@ def distance_rows(
 
     Notes
     -----
-    O(b n p) time, `out` and as much again where values are missing.
+    O(b n p) time; if values are missing, as much memory as `out` in addition.
     """
     from fsframe_relief.engine.distance_kernels import (
         mismatch_distances,
@@ -113,13 +113,13 @@ def feature_scores(
     memory : int
         Bound on temporaries in bytes.
     route : int, optional
-        The bound by which the way is chosen, where `memory` is one worker's share of it.
+        Bound by which the algorithm is chosen, if `memory` is only one worker's share of it.
     threads : int
         The result does not depend on it.
     distances : (n, n) float64, optional
-        The matrix of distances where it is at hand and `rows` are all; it is overwritten.
+        The matrix of distances, if it is known and all rows are targets; it is overwritten.
     metric : Columns, optional
-        The columns that distances are taken over, where they are not those that are scored.
+        The columns over which distances are computed, if not those that are scored.
 
     Returns
     -------
@@ -130,9 +130,9 @@ def feature_scores(
     -----
     Classification: W_a = sum_i omega_i (mean miss diff - mean hit diff), misses by class with
     P(c) / (1 - P(y_i)). Regression: W_a = N_CA / N_C - (N_A - N_CA) / (1 - N_C).
-    With all instances as targets and 8 n^2 bytes within half of `memory`, distances are computed
-    once per pair; otherwise rows of distances are made in blocks of at most 64 targets and thrown
-    away. O(n^2 p) time; the sums are split by blocks of targets and added in order.
+    With all instances as targets and 8 n^2 bytes within half of `route`, distances are computed
+    once per pair; otherwise rows of distances are computed in blocks of at most 64 targets and
+    discarded. O(n^2 p) time; the sums are split by blocks of targets and added in order.
     """
     n = columns.n
     route = memory if route is None else route
@@ -146,8 +146,8 @@ def feature_scores(
         source = NearestBytes(columns, rule, target, route)
         if source.suffices():
             return _listed_scores(source, columns, rule, target, targets, threads)
-    # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
-    # weighed and summed while it is in the cache.
+    # With few neighbours, mutual ones are too rare to be worth searching for: each block of targets
+    # is weighted and summed while it is in the cache.
     folds = not isinstance(rule, Nearest)
     width = row_block(n, columns.n_features)
     full = distances is not None or (every and 8 * n * n <= route // 2)
@@ -196,7 +196,7 @@ def _listed_scores(
     targets: NDArray[np.int64],
     threads: int,
 ) -> NDArray[np.float64]:
-    """Scores from lists of neighbours; blocks left unsettled look at all distances."""
+    """Scores from lists of neighbours; for blocks that are not settled, from all distances."""
     sums = PairSums(columns, target, rule)
 
     def part(start: int) -> list[NDArray[np.float64]]:
@@ -265,9 +265,9 @@ MOST_COLUMNS = 1024
 """With more columns the lists of candidates get long: rounding errors grow with the number of
 columns, differences between distances with its square root."""
 MOST_CANDIDATES = 1 / 16
-"""Share of the rows whose exact distances are computed, at most."""
+"""Largest share of the rows whose exact distances are computed."""
 BYTES = 24
-"""Per pair of a block: numbers of instances, exact distances, and room."""
+"""Bytes per pair of a block, for row numbers, exact distances, and spare room."""
 
 WIDE = 64
 """Minimum number of targets that are compared with all rows in one pass over the table."""
@@ -275,7 +275,7 @@ _PILOTS = 32
 
 
 def screening_pays(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
-    """Whether so few instances can be neighbours that exact distances to only those are faster.
+    """Whether exact distances only to instances that can be neighbours are faster than to all.
 
     Notes
     -----
@@ -294,7 +294,7 @@ def screening_pays(columns: Columns, rule: Nearest, target: Target, memory: int)
 
 
 def _rounded(Z: NDArray[np.float64], out: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Write the bytes q = round(255 z) into `out` (n, p); 2 (e_i + max e) of each row.
+    """Write the bytes q = round(255 z) into `out` (n, p); return 2 (e_i + max e) for each row.
 
     e_i = sum_a |255 z_ia - q_ia|.
     """
@@ -311,7 +311,7 @@ def _rounded(Z: NDArray[np.float64], out: NDArray[np.uint8]) -> NDArray[np.int64
 
 
 class NearestBytes:
-    """Nearest neighbours among candidates by distances of bytes; the result is exact.
+    """Exact nearest neighbours, from candidates found by distances of bytes.
 
     Notes
     -----
@@ -322,9 +322,9 @@ class NearestBytes:
     D <= t + 2 (e_i + max e): all those are listed, ties included, and measured in doubles. So the
     limit may be taken from the rows seen so far, and only falls.
 
-    One instruction takes 64 differences where the processor has one (AVX-512BW; 32 with AVX2).
-    O(n p) bytes twice, and lists of candidates. If more rows of a class may be near than a list
-    holds (mostly equal rows), the targets of that block are left to all exact distances.
+    One instruction takes 64 differences with AVX-512BW, 32 with AVX2. Memory: n p bytes twice, and
+    lists of candidates. If more rows of a class may be near than a list holds (mostly equal rows),
+    exact distances to all rows are computed for the targets of that block.
     """
 
     def __init__(self, columns: Columns, rule: Nearest, target: Target, memory: int) -> None:
@@ -345,7 +345,7 @@ class NearestBytes:
             self.first[c] = at
             at += packed[-1].size
         self.rows = np.concatenate(packed)
-        # Targets whose contributions are summed first.
+        # Number of targets whose contributions are summed before they are added to the others.
         self.block = int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
         self.wide = self.block * -(-WIDE // self.block)
         self.capacity = max(1024, 8 * rule.k)
@@ -362,7 +362,7 @@ class NearestBytes:
     def candidates(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
-        """Candidates of some targets by class, where classes begin, and which are settled."""
+        """Candidates of the targets `rows` by class, where classes begin, which are settled."""
         from fsframe_relief.engine import neighbour_kernels as kernels
         from fsframe_relief.engine.neighbour_kernels import TOGETHER
 
@@ -383,7 +383,7 @@ class NearestBytes:
     def listed(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Neighbours (b, m) of some targets, weights, list lengths, and which are settled."""
+        """Neighbours (b, m) of the targets `rows`, weights, list lengths, which are settled."""
         from fsframe_relief.engine import neighbour_kernels as kernels
 
         index, starts, settled = self.candidates(rows)
@@ -393,7 +393,7 @@ class NearestBytes:
         length = np.empty(len(rows), dtype=np.int64)
         kernels.keep_weighted(index, weight, starts, length)
         for first in range(0, len(rows), self.block):
-            # The sums of a block are added in the order of its targets, in one way for all.
+            # The targets of a block are summed in one way, and so settled all together or not.
             some = slice(first, first + self.block)
             settled[some] = settled[some].all()
         return index, weight, length, settled

@@ -37,7 +37,10 @@ FAST = {"reassoc", "contract", "nsz"}
 
 @njit(fastmath=FAST)
 def row_moments(D: Floats, rows: Places, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of each row's distances, itself and NaN left out: sum, weight, mean, population deviation."""
+    """Sum, weight, mean and population deviation of each row's distances, without itself and NaN.
+
+    The distances of rows to themselves are set to NaN.
+    """
     b, n = D.shape
     total, weight, mean, spread = np.empty(b), np.empty(b), np.empty(b), np.empty(b)
     for r in range(b):
@@ -69,7 +72,7 @@ def class_factors(
     omega: float,
     factor: Floats,
 ) -> None:
-    """Factor of the weights in each class; 0 if a class has no usable neighbour."""
+    """Write the factor of the weights in each class; 0 if a class has no usable neighbour."""
     usable = 0.0
     for c in range(size.shape[0]):
         if c != own_class and size[c] > 0.0:
@@ -105,17 +108,17 @@ def nearest_weights(
     prior: Floats,
     omega: Floats,
 ) -> None:
-    """Weights of the k nearest of each class.
+    """Overwrite distances with the weights of the k nearest of each class.
 
-    k counts drawn copies, and may exceed the rows; at most `slots` rows are kept in
-    order: k, or all if they are fewer.
+    k counts drawn copies, so it may exceed the number of rows; `slots` rows are kept in order, k or
+    all if there are fewer.
 
     ``D[r]`` are distances to all instances, or if `listed` to the instances ``index[r]``; those of
     class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last class.
 
     kind 0: equal, 1: exp(-(rank / decay)^2), 2: 1 / distance. Ties at the k-th place share the
-    remaining places, or with `by_index` are taken in row order. `pooled`: others are one class.
-    `classes` are those of the targets, whose distance to themselves is NaN already.
+    remaining places, or with `by_index` are taken in row order. `pooled`: all other classes count
+    as one. `classes` are those of the targets, whose distance to themselves is NaN already.
     """
     n_classes = bounds.shape[1] - 1
     n_groups = prior.shape[0]
@@ -246,10 +249,10 @@ def radius_weights(
     prior: Floats,
     omega: Floats,
 ) -> None:
-    """Weights of all instances nearer than ``near[r]``, minus, for star, of those beyond
-    ``far[r]``.
+    """Overwrite distances with weights of the instances nearer than ``near[r]``.
 
-    Both bounds are strict; a distance equal to a bound is neither near nor far.
+    With `star`, those beyond ``far[r]`` get negative weights. Both bounds are strict; a distance
+    equal to a bound is neither near nor far.
     """
     n_classes = prior.shape[0]
     inner = np.empty(n_classes)
@@ -283,7 +286,7 @@ def radius_weights(
 
 
 TOGETHER = 4
-"""Targets at a time."""
+"""Targets compared at a time."""
 
 intrinsic: Any = extending.intrinsic
 
@@ -294,7 +297,7 @@ _EIGHT = ir.VectorType(_I64, 8)
 
 
 def _differences(builder: Any, features: str, a: Any, b: Any) -> Any:
-    """Eight sums of the absolute differences of eight bytes each, of two <8 x i64>."""
+    """Code for eight sums of absolute differences of eight bytes each, between two <8 x i64>."""
 
     def called(name: str, width: int, x: Any, y: Any) -> Any:
         octets, words = ir.VectorType(_I8, 8 * width), ir.VectorType(_I64, width)
@@ -335,7 +338,7 @@ def near_rows_of_four(
     typing_context: Any, targets: Any, first: Any, rows: Any, at: Any, words: Any, limits: Any,
     out: Any,
 ) -> Any:  # fmt: skip
-    """``near_rows_of_four(targets, first, rows, at, words, limits, out)``: which rows are near.
+    """``near_rows_of_four(targets, first, rows, at, words, limits, out)``: mark near rows.
 
     Parameters
     ----------
@@ -484,8 +487,8 @@ def byte_neighbours(
 
     Parameters
     ----------
-    mine : (b or a little more, words) uint64
-        The targets' bytes, eight to a word; as many as a multiple of four.
+    mine : (b rounded up to a multiple of four, words) uint64
+        The targets' bytes, eight to a word.
     packed : uint64
         The rows' bytes, class by class from `first[c]` on, eight rows at a time: all their first
         words, then all their second ones, and so on.
@@ -497,7 +500,7 @@ def byte_neighbours(
     capacity : int
         Maximum number of candidates in a class; a target with more is not `settled`.
     index, starts, settled
-        Written: ``index[r, starts[r, c] : starts[r, c + 1]]`` are those of class c, ascending.
+        Written: ``index[r, starts[r, c] : starts[r, c + 1]]`` are the rows of class c, ascending.
     """
     b, full = rows.shape[0], mine.shape[0]
     together = max(1, BYTE_TILE // (64 * words))

@@ -89,7 +89,7 @@ class Rule:
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        """Overwrite the distances of the targets `rows` by weights."""
+        """Overwrite the distances of the targets `rows` with weights."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class Nearest(Rule):
     Parameters
     ----------
     k : int
-        Neighbours per class; more than there are means all.
+        Neighbours per class; all if there are fewer.
     weighting : {"equal", "rank", "distance"}
         1, exp(-(r / decay)^2) with r from 0, or 1 / distance; scaled to sum one.
     ties : {"share", "index"}
@@ -131,7 +131,7 @@ class Nearest(Rule):
         target: Target,
         bounds: NDArray[np.int64],
     ) -> None:
-        """The same for distances to the instances ``index[r]`` only, or to all if it is empty.
+        """As `weigh`, for distances to the instances ``index[r]``, or to all if `index` is empty.
 
         Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; entries beyond the
         last class are left as they are.
@@ -150,10 +150,10 @@ class Nearest(Rule):
 
 @attrs.frozen(kw_only=True)
 class Radius(Rule):
-    """All instances nearer than a bound; for the star forms less those beyond a second one.
+    """All instances nearer than a bound; for the star forms, minus those beyond a second one.
 
-    `own` false (SURF): both bounds are the mean T over all pairs. `own` true (MultiSURF): the
-    target's mean distance less, or plus, half its standard deviation.
+    `own` false (SURF): both bounds are the mean T over all pairs. `own` true (MultiSURF): they are
+    the target's mean distance minus, and plus, half its standard deviation.
     """
 
     own: bool = False
@@ -197,7 +197,7 @@ class Sigmoid(Rule):
         from fsframe_relief.engine.neighbour_kernels import TIE, row_moments
 
         _, _, middle, spread = (m[:, None] for m in row_moments(D, rows, target.counts))
-        # neither near nor far: no neighbour, at the middle, or all distances equal
+        # neither near nor far: NaN, at the middle, or all distances equal
         D -= middle
         with np.errstate(invalid="ignore", divide="ignore"):
             idle = ~(np.abs(D) > TIE * np.abs(middle)) | ~(spread > 0)
@@ -214,12 +214,12 @@ class Sigmoid(Rule):
 
 @attrs.frozen(kw_only=True)
 class Ball(Rule):
-    """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
+    """All instances within a ball that holds `least` hits and misses; nearer ones weigh more.
 
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
     weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
     r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i
-    are r_i: weights are scaled to sum one in a class, and if all of a class are on the edge,
+    count as r_i: weights are scaled to sum one in a class, and if all of a class are on the edge,
     rounding would decide between them.
     """
 
@@ -253,7 +253,7 @@ class Ball(Rule):
         D[:] = _class_weights(D, rows, target)
 
     def _reach(self, d: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
-        """Distance to the `least`-th nearest, copies counted, or to the farthest there is."""
+        """Distance to the `least`-th nearest, copies counted, or to the farthest if fewer."""
         order = np.argsort(d, kind="stable")
         known = order[~np.isnan(d[order])]
         if not known.size:
@@ -268,14 +268,14 @@ def class_factors(
     prior: NDArray[np.float64],
     signed: bool = True,
 ) -> NDArray[np.float64]:
-    """By what weights of neighbours are multiplied, so that those of a class sum to its share.
+    """Factors of neighbours' weights, with which the weights of a class sum to its share.
 
     Parameters
     ----------
     sizes : (…, n_classes) float64
         Sum of the weights of each target's neighbours in each class.
     is_own : bool, as `sizes`
-        Whether that is the target's own class.
+        Whether the class is the target's own.
     prior : (n_classes,) float64
     signed : bool
         Whether hits are negative (classification).
@@ -296,7 +296,7 @@ def class_factors(
 def _class_weights(
     W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
 ) -> NDArray[np.float64]:
-    """Weights of neighbours scaled by class, hits negative; all positive in regression."""
+    """Scale weights of neighbours by class; hits become negative, except in regression."""
     padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
     sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)
     is_own = target.y[rows][:, None] == np.arange(sizes.shape[1])
@@ -308,7 +308,7 @@ def _class_weights(
 def _alike_weights(
     W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
 ) -> NDArray[np.float64]:
-    """Weights of neighbours scaled among hits and among misses by value, hits negative."""
+    """Scale weights of neighbours among hits and among misses by value; hits become negative."""
     hit = target.hits(rows)
     out = np.zeros_like(W)
     for group, worth in ((W * hit, -1.0), (W * ~hit, 1.0)):

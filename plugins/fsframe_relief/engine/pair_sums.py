@@ -34,16 +34,16 @@ class Masks(NamedTuple):
     known: NDArray[np.uint64]
 
     def groups(self, b: int, n_classes: int) -> Groups:
-        """Room for the groups of neighbours of b targets, zeros."""
+        """Zeros for the groups of neighbours of b targets."""
         shape = (b, 2 * n_classes)
         return Groups(_aligned((*shape, self.levels.shape[1])), np.zeros(shape), np.zeros(shape))
 
 
 class PairSums:
-    """Parts of the sums over pairs, by kind of column, and how they end as scores.
+    """Sums over pairs by kind of column, block by block, and scores from them.
 
-    Regression carries four sums per feature (N_A, N_CA, N_C and N, the last two per feature because
-    missing values leave targets out); classification carries one.
+    Regression has four sums per feature (N_A, N_CA, N_C and N, the last two per feature because
+    missing values leave targets out); classification has one.
     """
 
     def __init__(self, columns: Columns, target: Target, rule: Rule) -> None:
@@ -68,7 +68,10 @@ class PairSums:
     def of_block(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], whole: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """The part of the targets `rows`, weights `C`; `whole`, all weights, lets pairs fold."""
+        """The contribution of the targets `rows` with weights `C`.
+
+        If all weights are given as `whole`, the two directions of a pair are summed together.
+        """
         columns = self.columns
         out = self.empty()
         listed = columns.plain.size or columns.probability is not None
@@ -88,7 +91,7 @@ class PairSums:
         whole: NDArray[np.float64] | None,
         out: NDArray[np.float64],
     ) -> None:
-        """Columns without gaps: lists of pairs, each taken once where all weights are at hand."""
+        """Add columns without gaps by lists of pairs; with `whole`, each pair is listed once."""
         from fsframe_relief.engine import score_kernels as kernels
 
         b, n = C.shape
@@ -108,7 +111,7 @@ class PairSums:
         length: NDArray[np.int64],
         rows: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """The part of targets whose neighbours are given as lists; columns without gaps only."""
+        """The contribution of targets with lists of neighbours; columns without gaps only."""
         out = self.empty()
         self._pairs(index, weight, length, rows, out)
         return out
@@ -121,7 +124,7 @@ class PairSums:
         rows: NDArray[np.int64],
         out: NDArray[np.float64],
     ) -> None:
-        """Sums over listed pairs, of the columns without gaps."""
+        """Write the sums over listed pairs of the columns without gaps."""
         from fsframe_relief.engine import score_kernels as kernels
 
         columns = self.columns
@@ -152,7 +155,7 @@ class PairSums:
                 )
                 out[place, chance.columns] = part
         if not self.target.signed:
-            # those with gaps have sums of their own
+            # columns with gaps have sums of their own
             complete = [columns.plain, columns.levelled[: self.n_whole]]
             if columns.probability is not None:
                 complete.append(columns.probability.columns)
@@ -163,7 +166,7 @@ class PairSums:
     def _by_target(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
     ) -> None:
-        """Columns whose means are taken target by target: those with gaps, and masks of levels."""
+        """Write columns with means per target: those with gaps, and levels compared by masks."""
         from fsframe_relief.engine import score_kernels as kernels
 
         columns, target = self.columns, self.target
@@ -198,7 +201,7 @@ class PairSums:
     def _regression_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
     ) -> None:
-        """Columns with gaps or a ramp in regression: weights of known neighbours sum to omega."""
+        """Add columns with gaps or a ramp in regression: known neighbours' weights sum to omega."""
         columns, value = self.columns, self.target.value
         assert value is not None
         gapped = columns.levelled[self.n_whole :]
@@ -219,7 +222,7 @@ class PairSums:
     def _alike_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
     ) -> None:
-        """Columns with gaps or a ramp, hits by a numeric target: means over known neighbours."""
+        """Add columns with gaps or a ramp, with hits by value: means over known neighbours."""
         for r, i in enumerate(rows):
             near = np.flatnonzero(C[r])
             w, hit = C[r, near], self.target.hits(rows[r : r + 1], near)[0]
@@ -260,7 +263,7 @@ def relevance(
     m: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """N_CA / N_C − (N_A − N_CA) / (m − N_C), the score for a numeric target."""
-    # All targets equal, or maximally different: that term carries no information.
+    # If all targets are equal, or maximally different, one term carries no information.
     unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
     rest = m - c
     return unlike - np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)
@@ -282,7 +285,7 @@ def _level_masks(columns: Columns) -> Masks:
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Zeros whose registers of eight words do not lie across two lines of the cache."""
+    """Zeros aligned such that no register of eight words lies across two lines of the cache."""
     size = int(np.prod(shape))
     room = np.zeros(size + 8, dtype=np.uint64)
     first = -room.ctypes.data % 64 // 8

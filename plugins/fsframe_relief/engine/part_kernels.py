@@ -22,10 +22,10 @@ UNIT = 2.0**60
 """Sums are of integers, in units of 1/UNIT, so that their order does not matter."""
 
 TILE = 1024
-"""Most rows that all targets are compared with before the next."""
+"""Most rows of a tile, with which all targets are compared before the next."""
 
 CACHED = 1 << 16
-"""Values of such rows, as far as they stay in the processor's cache."""
+"""Values of a tile, so that they stay in the processor's cache."""
 
 
 @njit()
@@ -33,7 +33,7 @@ def _distances(
     target: Values, across: Values, n_real: int, first: int, last: int,
     differing: NDArray[np.uint8], d: Floats,
 ) -> None:  # fmt: skip
-    # Of one target to the rows first … last − 1, stored by column.
+    # Distances of one target to the rows first … last − 1, which are stored by column.
     n, p = last - first, across.shape[0]
     for j in range(n):
         d[j] = 0.0
@@ -49,7 +49,7 @@ def _distances(
             for j in range(n):
                 d[j] += 1.0 if x != column[j] else 0.0
         return
-    # Numbers of differing codes are exact in any order; an instruction counts many in bytes.
+    # Counts of differing codes are exact in any order; one instruction counts many in bytes.
     for start in range(0, p, 255):
         for j in range(n):
             differing[j] = 0
@@ -64,7 +64,7 @@ def _distances(
 
 @njit()
 def group_of(of_row: int, of_target: int, pooled: bool) -> int:
-    """The group of neighbours of a row."""
+    """The group of neighbours to which a row of that class belongs."""
     if pooled:
         return 0 if of_row == of_target else 1
     return of_row
@@ -100,24 +100,24 @@ def add_all(
     targets: Values, own_numbers: Places, across: Values, n_real: int, at: int, classes: Places,
     mine: Places, pooled: bool, near: Any,
 ) -> None:  # fmt: skip
-    """Add the rows of a block to the lists of each target and group, as far as they may be near.
+    """Add the rows of a block that may be near to the lists of each target and group.
 
     Parameters
     ----------
     targets : (b, p) float64 or uint8
-        Continuous columns scaled to 0 … 1, `n_real` of them, then codes of discrete ones; bytes
+        The `n_real` continuous columns, scaled to 0 … 1, then codes of discrete ones; bytes only
         without continuous ones.
     own_numbers : (b,) int64
         Numbers of the targets' rows, which are no neighbours of themselves.
     across : (p, r), as `targets`
-        The same of the rows.
+        The rows of the block, stored by column.
     n_real : int
     at : int
         Number of the block's first row.
     classes, mine : (r,), (b,) int64
-        Of the rows, and of the targets.
+        Classes of the rows, and of the targets.
     pooled : bool
-        Whether there are two groups of neighbours, hits and misses, in place of one for each class.
+        Whether there are two groups of neighbours, hits and misses, instead of one per class.
     near : `part_scores.NearRows`
         The lists.
     """
@@ -184,7 +184,7 @@ def add_listed(
     targets: Values, owners: Places, values: Values, places: Places, weights: Floats, n_real: int,
     out: Places,
 ) -> None:  # fmt: skip
-    """Add weight times difference of pairs of a target and a row, in units of 1/UNIT."""
+    """Add weight times difference, in units of 1/UNIT, for pairs of a target and a row."""
     for i in range(owners.size):
         target, theirs, w = targets[owners[i]], values[places[i]], weights[i]
         for a in range(n_real):

@@ -1,4 +1,4 @@
-"""Scores from drawn instances and all rows of a table in parts; exact for any division."""
+"""Scores from drawn instances and all rows of a table in parts, equal for any division."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Rows:
         return not self.real.size and bool(fits.all())
 
     def ready(self, block: NDArray[Any]) -> Values:
-        """Some rows as (n_real + n_codes, r)."""
+        """A block of rows, scaled and transposed to (n_real + n_codes, r)."""
         low, high = self.summary.low, self.summary.high
         if self.as_bytes:
             coded = block.T[self.codes] - low[self.codes].astype(block.dtype)[:, None]
@@ -77,7 +77,7 @@ class _Rows:
         return prepared
 
     def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Rows as stored, and the number of the first of them."""
+        """Yield the number of a block's first row, and its rows as stored."""
         at = 0
         for block in self.matrix.blocks(self.n_read):
             for first in range(0, len(block), self.n_rows):
@@ -86,7 +86,7 @@ class _Rows:
                 at += len(part)
 
     def some(self, numbers: Places) -> Iterator[tuple[slice, Values]]:
-        """Rows of ascending `numbers`: slices of them, and values (r, n_real + n_codes)."""
+        """Yield slices of ascending row `numbers`, and these rows as (r, n_real + n_codes)."""
         for at, block in self.blocks():
             first, last = np.searchsorted(numbers, [at, at + len(block)])
             if last > first:
@@ -109,12 +109,12 @@ def scores_over_parts(
     Parameters
     ----------
     matrix : RowSource
-        Without missing values.
+        The table; it has no missing values.
     discrete : (n_features,) bool
     rule : Nearest
-        Ties share their places.
+        Its ties share their places.
     target : Target
-        Of classes; rows in `order`.
+        Classes; its rows are in `order`.
     order : (n,) int
         The row of the table in each place of `target`.
     drawn : (m,) int64
@@ -125,11 +125,11 @@ def scores_over_parts(
     Notes
     -----
     One pass lists the rows that are at most as far as the k-th nearest of each target and class,
-    ties included (`near_rows`): hence the weight of every neighbour. Targets with more such rows
-    than a list takes are processed again with longer lists. A second pass adds weight times
-    difference of each neighbour, rounded to 2^−60, as integers. So results do not depend on the
-    division of the rows, on threads, on the size of a batch or on the method, and the error of a
-    score is below 2^−61 for each pair of target and neighbour.
+    ties included (`near_rows`), from which the weight of every neighbour follows. Targets with more
+    such rows than fit into a list are processed again with longer lists. A second pass adds weight
+    times difference of each neighbour, rounded to 2^−60, as integers. So results do not depend on
+    the division of the rows, on threads, on the size of a batch or on the method, and the error of
+    a score is below 2^−61 for each pair of target and neighbour.
     """
     summary = matrix.facts
     constant = summary.low == summary.high
@@ -193,9 +193,9 @@ class _Batch:
     k : int
         Number of neighbours in each group.
     capacity : int
-        Of the lists; above k.
+        Length of the lists; above k.
     run : Run
-        Each of its threads has targets of its own; they change no bit.
+        Its threads divide the targets among them, which changes no bit.
     """
 
     rows: _Rows
@@ -215,7 +215,7 @@ class _Batch:
         return self.target.y[self.places]
 
     def sums(self) -> tuple[Places, NDArray[np.bool_]]:
-        """What targets give every column, as integers, and whose lists were too short."""
+        """The targets' contribution to every column, as integers, and whose lists are too short."""
         targets = self._targets()
         near = near_rows(self, targets)
         kept = np.flatnonzero(~near.lost)
@@ -342,7 +342,7 @@ class NearRows(NamedTuple):
         weight: Floats,
         at_edge: Floats,
     ) -> Places:
-        """What the neighbours of the targets give every column, in whole numbers."""
+        """The neighbours' contribution to every column, as integers."""
         from fsframe_relief.engine import part_kernels as kernels
 
         owners, numbers, weights = kernels.listed_weights(self, best, edge, weight, at_edge)

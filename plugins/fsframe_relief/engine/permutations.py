@@ -36,7 +36,7 @@ STRIPE = 512
 
 @attrs.frozen(eq=False)
 class _PairTable:
-    """Columns of one arithmetic as floats: numbers, values, how many are continuous, ramp, gaps."""
+    """Columns with the same arithmetic, as floats; the first `n_real` are continuous."""
 
     numbers: NDArray[np.intp]
     values: NDArray[np.float64]
@@ -88,7 +88,7 @@ def reached_by_products(
     threads: int,
     progress: Progress | None,
 ) -> NDArray[np.int64]:
-    """How often a permuted score reaches the observed one, all labellings in one product."""
+    """How often a permuted score reaches the observed one, with all labellings in one product."""
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
     omega, n = _of_drawn(target.omega.copy(), rows), columns.n
     kind = _ByClasses if target.signed else _ByValues
@@ -155,7 +155,7 @@ def _of_drawn(values: NDArray[np.float64], rows: NDArray[np.int64] | None) -> ND
 
 
 class _ByClasses:
-    """Scores in classification under some labellings, (labellings, columns of a table)."""
+    """Scores in classification under several labellings, (labellings, columns of a table)."""
 
     def __init__(
         self,
@@ -310,8 +310,8 @@ def permutation_p_values(
         Groups of rows: labels are permuted among groups of equal size, or within a group where its
         label varies (`fsframe.resampling.groups.permuted_rows`).
     memory, threads, progress
-        Bound on temporaries, threads (the result does not depend on them), and what is called with
-        the number of finished permutations.
+        Bound on temporaries, threads (the result does not depend on them), and a function called
+        with the number of finished permutations.
 
     Returns
     -------

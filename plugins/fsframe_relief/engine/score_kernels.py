@@ -210,8 +210,7 @@ def gap_scores(
     n_classes: int,
     out: Floats,
 ) -> None:
-    """Add the contribution of columns with gaps (or a ramp): weighted means over neighbours with a
-    value.
+    """Add the contribution of columns with gaps or a ramp: means over neighbours with a value.
 
     `values` are continuous, NaN where missing, or if `coded`, codes of discrete columns, `gap`
     where missing; columns before `first` are left out. A target whose own value is missing
@@ -272,7 +271,7 @@ def pair_weights(
     far: Floats,
     out: Floats,
 ) -> None:
-    """Weights of pairs under each labelling.
+    """Write the weights of pairs under each labelling.
 
     ``A[i, j]`` is the unsigned weight of j for target i, negative if j is far. ``near[t, i, c]``
     is the factor of near weights in class c for target i under labelling t, `far` that of far
@@ -292,13 +291,13 @@ def pair_weights(
 Words = NDArray[np.uint64]
 
 MASK_WORDS = 1 << 10
-"""Words of a mask at a time: they, and four levels, stay in the nearest cache."""
+"""Words of a mask at a time: with those of four levels they stay in the nearest cache."""
 
 TOGETHER = 64
-"""Sums that are added up at a time."""
+"""Sums that are computed at a time."""
 
 CACHED = 1 << 17
-"""Words of level masks that are met by all targets before the next: 1 MB, within a core's cache."""
+"""Words of level masks compared with all targets before the next: 1 MB, within a core's cache."""
 
 
 @njit()
@@ -326,7 +325,7 @@ def level_masks(
 
 @njit()
 def weight_groups(C: Floats, rows: Places, y: Places, bounds: Places, groups: Any) -> None:
-    """The neighbours of each target by class and sign of their weights: bits, number, whole weight.
+    """Group the neighbours of each target by class and sign of their weights.
 
     Group 2 c + 1 has those of class c whose weight is above zero if c is the target's own class,
     below zero if not; group 2 c the others. All weights of a group are equal.
@@ -365,7 +364,7 @@ def weight_groups(C: Floats, rows: Places, y: Places, bounds: Places, groups: An
 
 @njit()
 def _add_repeatedly(weight: Floats, times: Floats, total: Floats) -> None:
-    """``total[g]``: zero plus ``weight[g]``, `times` times, as a sum over equal neighbours is.
+    """Write to ``total[g]`` the sum of ``times[g]`` terms ``weight[g]``, rounded at each addition.
 
     Many sums at a time, since each addition waits for the one before it.
     """
@@ -385,9 +384,9 @@ def _common_counts(
     codes: Codes, masks: Any, rows: Places, mask: Words, size: Floats, bounds: Places, a0: int,
     a1: int, out: Words,
 ) -> None:  # fmt: skip
-    """Members of each group of each target that have its code in columns a0 ≤ a < a1.
+    """Count the members of each group that have their target's code in columns a0 ≤ a < a1.
 
-    Only the words of the group's class are looked at. ``out[r, g, a - a0]`` is written.
+    Only the words of the group's class are read. ``out[r, g, a - a0]`` is written.
     """
     levels, start = masks.levels, masks.start
     b, _, words = mask.shape

@@ -90,14 +90,14 @@ SLICE = 1 << 20
 
 
 def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnsSeen:
-    """Range, missing values, wholeness and levels of columns: O(n p) time.
+    """Range, missing values, wholeness and levels of columns, in O(n p) time.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features), float64 or uint8, or a ByteTable
         Values, NaN where missing; copied if its rows are not contiguous.
     threads : int
-        Columns are shared among so many; the summary does not depend on it.
+        Number of threads among which columns are divided; the summary does not depend on it.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnsSeen:
     >>> summary.missing.tolist(), summary.whole.tolist()
     ([0, 1], [True, False])
     """
-    # Brings numba along, which help does not need.
+    # Imports numba, which help texts do not need.
     from fsframe.table.columns_seen import ColumnsSeen
 
     if not isinstance(X, ByteTable):
@@ -128,8 +128,8 @@ def few_levels(
     Parameters
     ----------
     blocks : iterable of (r, n_features) arrays
-        The rows of the table; a few of them first, and again: they decide for nearly all continuous
-        columns. Not looked at where the summary lists the values of all columns.
+        The rows of the table, best preceded by a few of them, which rule out nearly all continuous
+        columns. Not read if the summary lists the values of all columns.
     summary : ColumnsSeen
     limit : int
 
@@ -184,7 +184,7 @@ def scaled(
     lo, hi = low[columns], high[columns]
     with np.errstate(over="ignore"):
         width = hi - lo
-    # Values near the largest double: the range overflows, half of everything does not.
+    # Near the largest double the range overflows; with all values halved it does not.
     huge = np.isinf(width)
     if huge.any():
         lo, width = np.where(huge, lo / 2, lo), np.where(huge, hi / 2 - lo / 2, width)
@@ -220,7 +220,7 @@ def content_order(
     *labels : (n_samples,) arrays
         Further keys: target, counts, weights.
     drawn : (n_samples,) int, optional
-        The rows of `X`, where they are not all: those numbered here, and that have labels.
+        The rows of `X` to be ordered, if not all; the result and `labels` refer to these.
 
     Returns
     -------
@@ -230,9 +230,8 @@ def content_order(
     Notes
     -----
     Sums of floating-point numbers depend on their order, so a method that needs the same bits for
-    shuffled rows has to fix one. Rows are compared byte by byte on 16 columns; those that
-    tie on four times as many, and so on: O(n log n) comparisons, and a copy of the tied rows'
-    columns only.
+    shuffled rows has to fix one. Rows are compared byte by byte on 16 columns, those that tie on
+    the next 64, and so on: O(n log n) comparisons, and copies of those columns of tied rows only.
 
     Examples
     --------
@@ -254,7 +253,7 @@ def content_order_over_parts(
 ) -> NDArray[np.intp]:
     """`content_order` of a table in parts, of which a few columns are read at a time.
 
-    Takes some 100 bytes per row, and beyond them at most `memory` where many rows are tied.
+    Takes some 100 bytes per row, and in addition at most `memory` if many rows are tied.
     """
     n, p = matrix.shape
     widest = max(1, memory // (16 * n))

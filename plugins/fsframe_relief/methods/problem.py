@@ -1,4 +1,4 @@
-"""Parameters that all methods share; a table, its label and its weights, prepared for them."""
+"""The parameters that all methods share, and the preparation of a table, its label and weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def decay_parameter() -> Any:
-    """The parameter of methods that can weight neighbours by rank."""
+    """The parameter `decay` of methods that can weight neighbours by rank."""
     return param(
         20.0,
         real(above=0),
@@ -46,7 +46,7 @@ def decay_parameter() -> Any:
 
 
 def ties_parameter() -> Any:
-    """The parameter of methods with k neighbours per class."""
+    """The parameter `ties` of methods with k neighbours per class."""
     return param(
         "share",
         choice("share", "index"),
@@ -67,8 +67,8 @@ class ReliefParameters(Selector):
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     splits_values: ClassVar[bool] = False
-    """Whether instances are hits or misses by a numeric target too: as its values differ by less
-    than its standard deviation or not."""
+    """Whether there are hits and misses for a numeric target too: hits are instances whose values
+    differ by less than its standard deviation."""
 
     threshold: float = param(
         0.0,
@@ -127,10 +127,12 @@ class ReliefParameters(Selector):
     )
 
     def tables_held(self, n_features: int) -> float:
-        """One scaled copy, bytes to screen by, and blocks of distances; gaps under the probability
-        rule take values, levels and states."""
+        """Copies of the table held: one scaled, bytes to screen by, and blocks of distances.
+
+        Gaps under the probability rule take values, levels and states.
+        """
         if not self.table_copies:
-            return 0.0  # of a few columns at a time
+            return 0.0  # only a few columns at a time
         if self.missing == "probability":
             return 3.0
         return 1.75
@@ -142,7 +144,7 @@ class ReliefParameters(Selector):
     def permutation_test(self) -> PermutationTest | None:
         if not self.permutations:
             return None
-        # Without a level adjusted p-values are reported, for a reader who looks for 5 %.
+        # Without a level, adjusted p-values are reported, which readers compare with 5 %.
         level = 0.05 if self.level is None else self.level
         return PermutationTest(
             permutations=self.permutations, level=level, correction=self.correction
@@ -166,7 +168,7 @@ class ReliefParameters(Selector):
             )
 
     def _without_p_values(self, repeated: str) -> Iterator[str]:
-        """Problems of a method whose p-values would take too long: what would be repeated."""
+        """Problems of a method without p-values, as each would need all `repeated` again."""
         if self.permutations:
             yield (
                 "permutations are not supported here: every permuted label would need all "
@@ -183,9 +185,9 @@ FEW_LEVELS = 10
 class Problem:
     """A prepared table with its label.
 
-    `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
-    (None: all), `discrete` the columns with diff 0 or 1, `notes` the warnings, `groups` the groups
-    of rows, in that order.
+    `order` holds the rows of the dataset in the order used, `drawn` the targets as positions in it
+    (None: all), `discrete` marks the columns with diff 0 or 1, `notes` are the warnings, and
+    `groups` the groups of rows, in that order.
     """
 
     columns: Columns
@@ -210,8 +212,8 @@ def make_problem(
 ) -> Problem:
     """The table of `data` (or some `columns` of it) prepared for `method`.
 
-    `discrete` is that of `discrete_columns`, if known;
-    `draw` is the key of the random stream that draws the targets.
+    `discrete` is the result of `discrete_columns`, if known; `draw` is the key of the random stream
+    that draws the targets.
     """
     X = table_values(data, columns)
     threads = threads_for(len(X), X.shape[1], run)
@@ -269,7 +271,7 @@ def row_order(
     weights: tuple[NDArray[np.float64], NDArray[np.float64]],
     drawn: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
-    """The order in which rows are used, by class and then by content; `drawn` as there."""
+    """The order in which rows are used, by class and then by content; `drawn`: `content_order`."""
     # Ties may be broken by the order of rows, which must then be kept.
     if getattr(method, "ties", "share") == "index":
         order = np.arange(len(y))
@@ -304,7 +306,7 @@ def with_target(
     mask: NDArray[np.bool_],
     notes: tuple[str, ...],
 ) -> Problem:
-    """The Problem of prepared columns, in `order`; labels and weights are not."""
+    """The Problem of columns prepared in `order`; labels and weights are not yet in that order."""
     labellings = 8 * (method.permutations + 1) * len(y)
     if method.permutations and labellings > run.memory // 2:
         raise RequestError(
@@ -410,8 +412,10 @@ def discrete_columns(
     X: NDArray[Any] | ByteTable | None = None,
     summary: ColumnsSeen | None = None,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Mask of discrete columns, and a warning about that choice; `X` and its summary are those of
-    all columns, if known."""
+    """Mask of discrete columns, and a warning about that choice.
+
+    `X` and `summary` are those of all columns, if known.
+    """
     wanted = method.discrete_features
     p = data.n_features
     if wanted == "all":
@@ -450,6 +454,6 @@ def discrete_columns(
         else:
             absent.append(str(item))
     if absent:
-        # A stage before may have dropped the column, so this is no error.
+        # An earlier stage may have dropped the column, so this is no error.
         return mask, (f"discrete_features names columns that are not here: {', '.join(absent)}",)
     return mask, ()

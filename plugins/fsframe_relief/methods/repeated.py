@@ -1,4 +1,4 @@
-"""Scores repeated: with learned weights, on subsets of the features, after dropping the worst."""
+"""Repeated scoring: with learned weights, on subsets of the features, after dropping the worst."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fsframe_relief.methods.problem import Problem, discrete_columns, make_probl
 from fsframe_relief.methods.selector import ReliefSelector
 
 ROUNDING = 1e-12
-"""Rounding error of a sum that is zero, relative to the largest weight."""
+"""Rounding error of a weight that is exactly zero, relative to the largest weight."""
 
 
 @attrs.frozen(kw_only=True)
@@ -349,8 +349,8 @@ def _scored_round(
     """The scores of `base` on some columns of `data`, in the numbers of `data`, and its warnings.
 
     The round draws from ``run.child(number)``. It is one task, computed in this process with
-    `run.threads` threads, which is kept with `run.checkpoint` and not computed again; a base that
-    resamples submits its own resamples to `run.executor`, and stores those instead of the round.
+    `run.threads` threads, and stored by `run.checkpoint`; a base that resamples submits its own
+    resamples to `run.executor`, and stores those instead of the round.
     """
     scoring = _Round(base, columns)
     if _resamples(base):

@@ -37,10 +37,10 @@ from fsframe_relief.methods.problem import (
 )
 
 _SAMPLE = 1000
-"""Target rows that are proposed where a run would take hours."""
+"""Number of target rows that is proposed if a run would take hours."""
 
 FEWEST_SHARED = 500
-"""Columns from which bootstraps of codes share distances: of fewer, new ones take no longer."""
+"""Fewest columns for which bootstraps of codes share distances; for fewer it saves no time."""
 
 
 def select_each(
@@ -140,7 +140,7 @@ class _SharedCodes:
             method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,
             self.notes,
         )  # fmt: skip
-        # drawn targets are few: their distances are computed as for one bootstrap
+        # drawn targets are few, so their distances are computed as for a single bootstrap
         shared = None
         if problem.drawn is None:
             shared = np.take(self.distances[places], places, axis=1)
@@ -182,7 +182,7 @@ class ReliefSelector(ReliefParameters):
         return True
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Drawn instances can be compared with all rows over parts, for k nearest neighbours."""
+        """Whether drawn instances can be compared with all rows: for k nearest neighbours only."""
         return self.m is not None and self._can_draw_from_parts(data)
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:

@@ -15,11 +15,12 @@ from fsframe_relief.methods.selector import ReliefSelector
 
 @attrs.frozen(kw_only=True)
 class Relief(ReliefSelector):
-    """Relief scores over the nearest hit and the nearest miss of each target, W += (diff miss -
-    diff hit) / m.
+    """Relief scores over the nearest hit and the nearest miss of each target.
 
     Notes
     -----
+    Every target adds (diff miss - diff hit) / m to the score W.
+
     Kira & Rendell 1992, Figure 1, with these departures: all instances are targets unless `m` is
     given (the paper draws m); diff is not squared, as in all later members of the family;
     instances equally near share their place; with more than two classes the miss is the nearest
@@ -51,14 +52,14 @@ class Relief(ReliefSelector):
 
 @attrs.frozen(kw_only=True)
 class RelievedF(ReliefSelector):
-    """Relief scores over all nearest hits and all nearest misses of each other class, with all
-    instances as targets.
+    """Relief scores over all nearest hits and all nearest misses of each other class.
 
     Notes
     -----
-    For every target the hits at the smallest hit distance are averaged, and so are the misses of
-    each class at that class's smallest distance; misses are weighted by P(c) / (1 - P(y_i)). The
-    result is the limit of Relief's score for many targets drawn and ties broken at random.
+    All instances are targets. For every target the hits at the smallest hit distance are averaged,
+    and so are the misses of each class at that class's smallest distance; misses are weighted by
+    P(c) / (1 - P(y_i)). The result is the limit of Relief's score for many targets drawn and ties
+    broken at random.
 
     Departure from John, Kohavi & Pfleger 1994: `m` may draw targets, for tables with too many rows;
     with missing=probability missing values follow P(value | class), as in the paper, and by default
@@ -255,14 +256,13 @@ class Surfstar(ReliefSelector):
 
 @attrs.frozen(kw_only=True)
 class Multisurf(ReliefSelector):
-    """Relief scores over all hits and misses nearer than mean_i - sd_i / 2 of the target's
-    distances.
+    """Relief scores over all hits and misses within a radius adapted to each target.
 
     Notes
     -----
-    The mean and the standard deviation (divisor N - 1 instances, the target itself left out) are
-    taken over the distances from target i; d_ij < mean_i - sd_i / 2, strictly, within a tie band
-    of 1e-12.
+    Neighbours have d_ij < mean_i - sd_i / 2, strictly, within a tie band of 1e-12. The mean and the
+    standard deviation (divisor N - 1 instances, the target itself left out) are taken over the
+    distances from target i.
 
     Departures from Urbanowicz et al. 2018: misses of more than two classes are weighted by
     P(c) / (1 - P(y_i)); with a numeric target the same neighbourhood enters the RReliefF sums.
@@ -288,14 +288,13 @@ class Multisurf(ReliefSelector):
 
 @attrs.frozen(kw_only=True)
 class Multisurfstar(ReliefSelector):
-    """Relief scores over instances nearer than mean_i - sd_i / 2, minus those over instances beyond
-    mean_i + sd_i / 2.
+    """Relief scores over near instances minus those over far ones, by thresholds of each target.
 
     Notes
     -----
-    Instances between the two thresholds are ignored. S(far) is subtracted as it is; the paper
-    scores far instances by 1 - diff, which is the same unless a target has no far hit or no far
-    miss.
+    Instances nearer than mean_i - sd_i / 2 are near, those beyond mean_i + sd_i / 2 are far, and
+    those between are ignored. S(far) is subtracted as it is; the paper scores far instances by
+    1 - diff, which is the same unless a target has no far hit or no far miss.
 
     Departure from Granizo-Mackenzie & Moore 2013: misses of more than two classes are weighted by
     P(c) / (1 - P(y_i)). With a numeric target, hits are the instances whose value differs by less
@@ -323,8 +322,7 @@ class Multisurfstar(ReliefSelector):
 
 @attrs.frozen(kw_only=True)
 class Swrfstar(ReliefSelector):
-    """Relief scores over all instances, weighted by a sigmoid of distance; distant ones are
-    subtracted.
+    """Relief scores over all instances by a sigmoid of distance; distant ones are subtracted.
 
     Notes
     -----
