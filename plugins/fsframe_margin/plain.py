@@ -48,10 +48,10 @@ def immigrate_cost(
 
 
 def cost_with_entropies(X: Floats, y: Labels, W: Floats, sigma: float) -> float:
-    """Eq. 3.5 term by term, with α and β of eq. 3.6: what `immigrate_cost` gives in one sum.
+    """Eq. 3.5 term by term, with α and β of eq. 3.6; equal to the one sum of `immigrate_cost`.
 
     Σ_n [Σ_h α q − Σ_m β q] + σ Σ_n [E_n(β) − E_n(α)] with E(p) = −Σ p log p. As α ∝ e^{−q/σ},
-    Σ α q − σ E(α) = −σ log Σ_h e^{−q/σ}: the entropies are gone from the reduced form.
+    Σ α q − σ E(α) = −σ log Σ_h e^{−q/σ}, so the reduced form has no entropies.
     """
     D = np.abs(X[:, None] - X[None])
     q, cost = np.einsum("ija,ab,ijb->ij", D, W, D), 0.0
@@ -78,7 +78,7 @@ def immigrate(
 
 
 def predicted(X: Floats, y: Labels, W: Floats, sigma: float, rows: Floats | None = None) -> Labels:
-    """argmin_c Σ_{y_n = c} α_n^c q(x′, x_n), eq. 3.18; no rows: of each x_n, left out."""
+    """argmin_c Σ_{y_n = c} α_n^c q(x′, x_n), eq. 3.18; by default for each x_n, itself left out."""
     D = np.abs((X if rows is None else rows)[:, None] - X[None])
     q = np.einsum("ija,ab,ijb->ij", D, W, D)
     z = -q / sigma
@@ -139,7 +139,7 @@ def im4e(X: Floats, y: Labels, sigma: float, updates: int, penalty: float | None
 
 
 def margins_of_rows(X: Floats, y: Labels, w: Floats, sigma: float) -> tuple[Floats, Floats, Floats]:
-    """Of each row the expected margin and the entropies of its hits and its misses (IM4E, §2)."""
+    """Expected margin of each row, and entropies of its hits and of its misses (IM4E, §2)."""
     q = (np.abs(X[:, None] - X[None]) * w).sum(axis=2)
     c = coefficients(q, y, sigma)[1]
     hit, miss = np.maximum(c, 0.0), np.maximum(-c, 0.0)

@@ -1,4 +1,4 @@
-"""Descents over weights: state, convergence, and the line search for W in either form."""
+"""Descents over weights: state, convergence, and the line search for W, stored or implicit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Descent:
     weights : (A, A) or (A,) float64
         W with Frobenius norm one (or its implicit form, if it is not stored), or w.
     point : Point
-        What is known at these weights, from which their margin is computed.
+        The point at these weights, from which their margin is computed.
     cost, gap, step : (n_points,) float64
         At the start and after every update: the cost (NaN if the method has none); the gap
         <Σ, W − U>, with U the minimiser of step 2 (zero at a stationary point); the step, or the
@@ -156,7 +156,7 @@ class _Arc:
     def first(
         self, trial: Callable[[float], tuple[float, T]], start: float, least: float
     ) -> tuple[T | None, float]:
-        """The first point at t = 1, ½, ¼, … ≥ `least` whose cost is enough below `start`.
+        """The first point at t = 1, ½, ¼, … ≥ `least` whose cost is sufficiently below `start`.
 
         `trial` returns the cost and the point at t.
         """
@@ -172,14 +172,13 @@ class _Arc:
 class _DenseObjective:
     """The cost as a function of W stored as a matrix, at one σ: the operations of Algorithm 2.
 
-    With a `threshold` above zero, trial points are pruned. `_ImplicitObjective` has the same
-    operations.
+    `_ImplicitObjective` has the same operations.
 
     Notes
     -----
     With the line search every point is on an `_Arc`; q is linear in W, so a trial costs only
     exponentials. The first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease
-    is taken. With pruning, a trial point is pruned before its cost is computed.
+    is taken. With a `threshold` above zero, a trial point is pruned before its cost is computed.
     """
 
     def __init__(self, space: PairSpace, sigma: float, rule: str, penalty: float) -> None:
@@ -240,7 +239,7 @@ class _DenseObjective:
                 weights = weights_at(t)
                 point = self.at(prune(weights, threshold) if threshold else weights)
             else:
-                # Without a penalty the cost needs no weights: only the point that is taken has any.
+                # Without a penalty the cost needs no weights: only the accepted point gets them.
                 weights = weights_at(t) if self.penalty else W
                 point = self.space.between(weights, *ends, *arc.factors(t)[:2], self.sigma)
             return self.cost(point), point
@@ -255,7 +254,7 @@ class _DenseObjective:
 
 
 def _add_distances(point: Point, first: Floats, second: Floats, a: float, b: float) -> None:
-    """Give a point the distances a·first + b·second, computed in their memory."""
+    """Set the distances of a point to a·first + b·second; both arrays are overwritten."""
     second *= b
     if a:
         first *= a

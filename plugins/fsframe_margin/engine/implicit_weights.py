@@ -138,7 +138,7 @@ class ImplicitPairs:
         return self._stepped(np.abs(D, out=D), slice(a, b))
 
     def _stepped(self, D: Floats, columns: slice | NDArray[np.intp]) -> Floats:
-        """Absolute differences (m, k) of some columns; in nominal columns the step."""
+        """Replace nonzero differences (m, k) in nominal columns with the step."""
         steps = self.steps[columns]
         for a in np.flatnonzero(steps):
             D[:, a] = np.where(D[:, a] > 0.0, steps[a], 0.0)
@@ -219,7 +219,7 @@ class ImplicitPairs:
     def direction(
         self, coefficients: Floats, current: ImplicitWeights, penalty: float
     ) -> Direction | None:
-        """U = (−Σ − λ)⁺ / ‖·‖_F for Σ = Dᵀ diag(coefficients) D, or None where it is zero."""
+        """U = (−Σ − λ)⁺ / ‖·‖_F for Σ = Dᵀ diag(coefficients) D, or None if it is zero."""
         coefficients = np.where(np.abs(coefficients) > self.space.negligible, coefficients, 0.0)
 
         def part(a: int, b: int) -> tuple[Floats, float, float, float]:

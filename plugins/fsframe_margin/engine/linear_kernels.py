@@ -1,6 +1,6 @@
-"""Passes over pairs of rows: linear in one weight per feature, or formed row by row.
+"""Passes over pairs of rows, for one weight per feature, and without stored distances.
 
-The latter are for tables whose N × N array would not fit, and for rows to be classified.
+The latter serve tables whose N × N array would not fit, and rows to be classified.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ def later_manhattan(XT: Floats, i: int, w: Floats, q: Floats) -> None:
 
 @njit()
 def pair_manhattan(XT: Floats, w: Floats, q: Floats, start: int, stop: int) -> None:
-    """Write wᵀ|x_i − x_j| of rows start ≤ i < stop, j > i, into the upper triangle
-    of q."""
+    """Write wᵀ|x_i − x_j| of rows start ≤ i < stop, j > i, into the upper triangle of q."""
     N = XT.shape[1]
     for i in range(start, min(stop, N - 1)):
         later_manhattan(XT, i, w, q[i])
@@ -223,7 +222,7 @@ def streamed_scatter(
     start: int,
     stop: int,
 ) -> None:
-    """As `pair_scatter`, with q recomputed from W; the differences are used for q and for Σ."""
+    """As `pair_scatter`, with q recomputed from W; q and Σ share the computed differences."""
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, 2 * BLOCK))
     held, coefficients, at = np.empty((A, 2 * BLOCK)), np.empty(2 * BLOCK), 0
@@ -295,7 +294,7 @@ def expectations(
 
 @njit()
 def add_rows(rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats) -> None:
-    """Update mean and sum of squared deviations of `done` rows with rows (r, p) over `size`."""
+    """Update mean and sum of squared deviations of `done` rows by new rows (r, p) / size."""
     for i in range(rows.shape[0]):
         share = 1.0 / (done + i + 1)
         for a in range(rows.shape[1]):

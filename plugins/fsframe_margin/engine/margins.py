@@ -24,7 +24,7 @@ from fsframe_margin.engine.training import Training
 Floats = NDArray[np.float64]
 
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
-"""Maximum and minimum number of pairs per unit of work; in between, pairs × features²."""
+"""Maximum and minimum number of pairs per unit of work, and pairs × features² in between."""
 
 _COPIED = 256
 """Number of columns that are copied at a time."""
@@ -195,9 +195,9 @@ class PairSpace(RowChunks):
         return q
 
     def measured_by(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The columns that count, and their weights as kernels take them.
+        """The columns to measure by, and their weights as kernels take them.
 
-        They are all columns, unless W has at most half of them, as after pruning.
+        They are all columns, unless at most half have any weight in W, as after pruning.
         """
         if self.linear:
             return self.XT, self.tiles(weights)
@@ -206,7 +206,7 @@ class PairSpace(RowChunks):
         size = int(np.count_nonzero(counting))
         if not 0 < 2 * size <= len(W):
             return self.XT, upper_tiles(W, self.XT.shape[0])
-        # Kernels take an even number: one more, of weight zero, if need be.
+        # Kernels take an even number of columns: one of weight zero is added if necessary.
         used = np.sort(np.argsort(~counting, kind="stable")[: size + size % 2])
         return self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size)
 

@@ -82,9 +82,8 @@ def _difference(value: float, other: float, step: float) -> float:
 def nearest_pair(rows: Rows, squares: Floats, i: int, distance: Floats) -> tuple[int, int]:
     """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a².
 
-    Of rows within `TIE` of the nearest, the first.
-
-    `distance` receives the squared distances to all rows.
+    The first of the rows within `TIE` of the nearest is taken. `distance` receives the squared
+    distances to all rows.
     """
     XT, steps, label = rows
     _distances(XT[:, i], XT, steps, squares, distance)
@@ -154,7 +153,7 @@ def margin_sum(rows: Rows, outer: Floats, squares: Floats) -> float:
 def margin_vectors(rows: Rows, w: Floats, out: Floats, nearest: Labels) -> None:
     """Write |x − miss| − |x − hit| of every row into out (N, A), and hits and misses (2, N).
 
-    Nearest under Σ w² z²; zero where a row has no hit or no miss.
+    They are nearest under Σ w² z²; `out` is zero where a row has no hit or no miss.
     """
     XT, steps, _ = rows
     A, N = XT.shape
@@ -174,9 +173,9 @@ def margin_vectors(rows: Rows, w: Floats, out: Floats, nearest: Labels) -> None:
 def flip_margins(
     squared: Floats, row: Floats, step: float, sign: float, label: Labels, margins: Floats
 ) -> None:
-    """Write the hypothesis-margins under squared + sign·(x_i − x_j)², row being one feature.
+    """Write the hypothesis-margins under squared + sign·(x_i − x_j)², `row` being one feature x.
 
-    ½(‖x − miss‖ − ‖x − hit‖); NaN where a row has no hit or no miss.
+    They are ½(‖x − miss‖ − ‖x − hit‖), NaN where a row has no hit or no miss.
     """
     N = row.size
     for i in range(N):
@@ -199,7 +198,7 @@ def flip_margins(
 
 @njit()
 def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: Labels) -> None:
-    """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
+    """Write the k columns of XT that are nearest to every row into chosen (m, k), nearest first.
 
     Ties go to the lower index: a group begins with the nearest remaining row and includes all
     within `TIE` of it (as in `ranking`).

@@ -37,7 +37,7 @@ def _power_of_two(typing_context: Any, shifted: Any) -> Any:
 
 
 _WHOLE = 1.5 * 2.0**52
-"""Plus a whole number, a double whose lowest bits are that number."""
+"""Adding a whole number to this gives a double whose lowest bits are that number."""
 
 
 @njit(inline="always")
@@ -159,7 +159,7 @@ def total(z: Floats) -> float:
 
 @njit()
 def row_log_sums(z: Floats, i: int, rows: Rows, logs: Floats) -> None:
-    """Write both log-sums of row i into logs (2, N), given q/σ to every row in z, overwritten."""
+    """Write both log-sums of row i into logs (2, N), given q/σ in z, which is overwritten."""
     count, begin, end = rows
     z[i] = np.inf  # a row is not its own neighbour
     before, hits, after = z[: begin[i]], z[begin[i] : end[i]], z[end[i] :]
@@ -213,7 +213,8 @@ def row_sums(
 ) -> None:  # fmt: skip
     """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows, (2, N).
 
-    The first are over hits. q/σ = a·first + b·second, which are row i of the measurements.
+    `sums[0]` is over hits, `sums[1]` over misses. q/σ = a·first + b·second, where `first` and
+    `second` are row i of the measurements.
     """
     count, hits, misses = rows.counts, sums[0], sums[1]
     low, middle = i + 1, rows.end[i]

@@ -228,7 +228,7 @@ def _sum_of_last_two(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) ->
 
 @njit(fastmath=SUM, inline="always")
 def _sum_of_corner(D: Floats, a: int, c: Floats, n: int, S: Floats) -> None:
-    """S_ab += Σ_p c_p d_ap d_bp over the two features that make no tile."""
+    """S_ab += Σ_p c_p d_ap d_bp over the last two features, which make no tile."""
     d0, d1 = D[a], D[a + 1]
     s00 = s01 = s11 = 0.0
     for p in range(n):
@@ -311,7 +311,10 @@ def copy(source: Floats, target: Floats) -> None:
 
 @njit()
 def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, int, int]:
-    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`, and the next pair."""
+    """Write the differences of n ≤ `BLOCK` pairs from (i, j) on; return n and the next pair.
+
+    Only pairs of rows i < `stop` are included.
+    """
     # Not the literal 0, for which numba would compile the called functions separately.
     N = XT.shape[1]
     n: Any = np.intp(0)
@@ -353,10 +356,10 @@ def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> 
 
 @njit()
 def keep_large(c: Floats, negligible: float, places: Places) -> int:
-    """Move entries beyond ±negligible to the front of c, in order; write their places; return n.
+    """Move the n entries beyond ±negligible to the front of c; write their places; return n.
 
-    If that is most of them, all are kept and nothing is moved: reading differences in order is
-    several times as fast as by index.
+    If that is most of them, all are kept and nothing is moved, because reading differences in order
+    is several times as fast as by index.
     """
     n = 0
     for p in range(c.size):

@@ -1,4 +1,4 @@
-"""Pair spaces for many features or main effects of most; expected margins of rows (IM4E, LOGO)."""
+"""A pair space with pairs of some features only, and expected margins of rows (IM4E, LOGO)."""
 
 from __future__ import annotations
 

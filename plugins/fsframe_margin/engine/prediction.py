@@ -119,7 +119,7 @@ def relative_scores(distances: Floats) -> Floats:
 
 
 Setting = tuple[float, Any]
-"""σ, and what else a method tunes with it."""
+"""σ, and anything that a method tunes together with it."""
 
 IMMIGRATE_PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
 """σ from 4, halved until it is not larger than 0.2 (IMMIGRATE paper, §4.2)."""
@@ -196,10 +196,10 @@ def tune(
     start : (A, A) or (A,) float64
         W, or w of the linear measure, at which every fit starts.
     settings : sequence
-        σ, and what else `fit` uses.
+        Pairs of σ and anything else that `fit` uses.
     fit : callable
-        Gives the weights for the pairs of a fold's training rows, the start in their columns, and a
-        setting.
+        Returns the weights, given the pairs of a fold's training rows, the start in their columns,
+        and a setting.
     folds : (n,) int
         Fold of each row.
     standardize : bool
@@ -243,7 +243,7 @@ def _predictions(
     standardize: bool,
     run: Run,
 ) -> Callable[[Setting], NDArray[np.int64]]:
-    """From a setting, the classes that a fit on the rows `train` predicts for `held_out`."""
+    """Return a function of a setting: the classes that a fit on `train` predicts for `held_out`."""
     linear = start.ndim == 1
     inner = take_training(
         "tuning",
@@ -337,14 +337,14 @@ def boost(
     n_classes : int
         Number of classes.
     start_of : callable
-        Gives the W at which a round starts.
+        Returns the W at which a round starts.
     fit : callable
-        Gives W of a round by a short descent, from the pairs, its start and its σ.
+        Returns W of a round by a short descent, given the pairs, the start and σ.
     progress : callable
         Called with the number of finished rounds.
     unit : callable
-        Gives the result of a round (W, and which rows it misclassifies): computes it, or returns
-        the one kept by an earlier attempt.
+        Returns the result of a round (W, and which rows it misclassifies), computed now or stored
+        by an earlier attempt.
 
     Notes
     -----

@@ -150,7 +150,7 @@ class Indicators:
 
 _BLOCK_BYTES, _BLOCK_COLUMNS, _LEAST_COLUMNS = 1 << 25, 64, 16
 _ROWS = 256
-"""Rows of a table in parts at a time, so that they stay in the processor's cache."""
+"""Rows of a table in parts that are processed at a time, to stay in the processor's cache."""
 
 
 @attrs.frozen(eq=False)
@@ -265,8 +265,8 @@ def _scaling(
 def _column_blocks(n: int, features: int) -> Iterator[tuple[int, int]]:
     """Ranges of columns of bounded size; results do not depend on the size.
 
-    Matrix products process four or more columns at once, and the remaining few with other rounding:
-    so ranges begin at multiples of 64, and none of several has fewer than 16 columns.
+    Matrix products process four or more columns at once, and the remaining few with other rounding.
+    So ranges begin at multiples of 64, and if there are several, none has fewer than 16 columns.
     """
     width = max(1, _BLOCK_BYTES // (8 * n) // _BLOCK_COLUMNS) * _BLOCK_COLUMNS
     starts = list(range(0, features, width))
@@ -280,8 +280,8 @@ def scaling_over_parts(
 ) -> tuple[Scaling, Floats]:
     """The results of `learn_scaling` and `nominal_steps` for all rows of a table in parts.
 
-    The table has no missing values, and nominal columns are not scaled. `memory` are the bytes for
-    the rows that are read at a time.
+    The table has no missing values, and nominal columns are not scaled. `memory` bounds the bytes
+    of the rows that are read at a time.
 
     Notes
     -----

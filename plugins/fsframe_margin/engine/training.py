@@ -1,4 +1,4 @@
-"""Training rows as the loops need them: scaled, grouped by class, drawn as prototypes."""
+"""Training rows as the loops need them: scaled, weighted, and drawn as prototypes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Training:
         return self.scaling.apply_to_varying(X)
 
     def released(self) -> Training:
-        """Without the rows, to free their memory once they are held in another form."""
+        """A copy without the rows, to free their memory once they are held in another form."""
         return attrs.evolve(self, X=np.empty((0, self.X.shape[1])))
 
 
@@ -135,8 +135,10 @@ def varying_columns(name: str, scaling: Scaling, n: int) -> NDArray[np.intp]:
 
 
 def features_of(data: Dataset) -> Floats | Dataset:
-    """The features if they are in memory as float64, else the table itself, which is read some
-    columns at a time: then only the scaled copy takes eight bytes per value."""
+    """The features if they are in memory as float64, else the table itself.
+
+    The table is read some columns at a time, so only the scaled copy takes eight bytes per value.
+    """
     return data.X if data.in_memory and data.matrix.dtype == np.float64 else data
 
 
@@ -190,7 +192,7 @@ ROW_BYTES = 80
 
 
 def prototypes_parameter() -> Any:
-    """The parameter of methods that can learn from a sample of the rows."""
+    """The parameter `prototypes` of methods that can learn from a sample of the rows."""
     return param(
         None,
         optional(integer(4)),
@@ -222,10 +224,10 @@ def drawn_prototypes(
 def with_prototypes(training: Training, n: int | None, generator: np.random.Generator) -> Training:
     """`training` with about `n` of its rows, weighted to represent those of their class.
 
-    They are in their original order; None, or as many as there are, means all. Row weights are
-    scaled within each class, in the outer sum and as neighbours, so that each class counts as much
-    as before: sums over rows and over neighbours keep their expectations, and the cost and Σ differ
-    from those of all rows by sampling error of the order 1/√n.
+    The rows keep their order; all are taken if `n` is None or not below their number. Row weights
+    are scaled within each class, in the outer sum and as neighbours, so that each class counts as
+    much as before: sums over rows and over neighbours keep their expectations, and the cost and Σ
+    differ from those of all rows by sampling error of the order 1/√n.
     """
     if n is None or n >= len(training.y):
         return training

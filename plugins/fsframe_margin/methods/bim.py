@@ -103,7 +103,7 @@ class BoostedSettings(Parameterised):
     ) -> Boosted:
         """The rounds on the rows of `training`, with their pairs in `space`.
 
-        Finished rounds are kept with the run.
+        Finished rounds are stored with the run.
         """
         from fsframe_margin.engine.prediction import boost, sigma_path
 
@@ -162,11 +162,11 @@ class Bim(BoostedSettings, MarginSelector):
 
     Notes
     -----
-    Algorithm 3 with the cost of eq. 3.19; `boosting.boost` describes the rounds. W̄ is
-    Σ_t α_t W_t scaled to norm one. The score of a feature is its share Σ_b W̄_ab² of the mean
-    margin of the rounds, weighted by α_t, over rows that weigh as they did before the first round;
-    features with a share above 1/A are kept, as for `immigrate`. The classifier `bim-vote` uses the
-    same rounds.
+    Algorithm 3 with the cost of eq. 3.19; `fsframe_margin.engine.prediction.boost` describes the
+    rounds. W̄ is Σ_t α_t W_t scaled to norm one. The score of a feature is its share Σ_b W̄_ab² of
+    the mean margin of the rounds, which is weighted by α_t and taken with the row weights from
+    before the first round; features with a share above 1/A are kept, as for `immigrate`. The
+    classifier `bim-vote` uses the same rounds.
 
     Time T times a short descent and one leave-one-out prediction; memory 16 T A² bytes for the
     weights and starts of the rounds, plus that of `immigrate`.

@@ -71,7 +71,7 @@ class Im4e(TunedSelector):
     negated contribution of row n to eq. 3, its entropies relative to their largest values; eq. 5–6
     still hold, and in v each row is weighted by −ℓ′(m_n). With `l1` the cost is
     Σ_n ℓ(m_n) + λN‖w‖₁ over w ≥ 0, which is descended by projected gradient steps that never
-    raise it; no λ is needed to hold w together that the loss does not balance, hence not linear.
+    raise it; the loss must not be linear, because the cost would then have no minimum.
     The result is w/‖w‖₁ with σ/‖w‖₁, which have the same α and β.
 
     Time per iteration 2 N² A multiply-adds and 2 N² exponentials; memory 8 N² bytes up to 4096
@@ -153,7 +153,7 @@ class Im4e(TunedSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
-        """Margins of all rows have no prototypes, other losses no closed form, l1 no linear one."""
+        """Refuse penalty with another loss, l1 with a linear one, and margins of prototypes."""
         yield from super().check_parameters()
         if self.penalty is not None and (self.loss != "linear" or self.l1 is not None):
             yield (
@@ -273,7 +273,7 @@ class Im4e(TunedSelector):
 
 
 def loss(name: str, margin: Floats) -> tuple[Floats, Floats]:
-    """The loss ℓ(m) of each margin, and −ℓ′(m), with which a row pulls on the weights.
+    """The loss ℓ(m) of each margin, and −ℓ′(m), the weight of its row in the gradient.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def loss(name: str, margin: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     tuple of two (n,) float64
-        The second is never negative. Of hinge it is 1 below m = 1, and 0 from there on.
+        The second is never negative. For hinge it is 1 below m = 1, and 0 from there on.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def soft_margins(space: PairSpace, point: Point, sigma: float) -> Floats:
     ----------
     space : PairSpace
     point : Point
-        Of `space`, at the same σ.
+        A point of `space`, at the same σ.
     sigma : float > 0
 
     Returns
@@ -443,13 +443,14 @@ def descend_sparse(
     Returns
     -------
     Descent
-        Its last point; O(A) and one pass over all pairs of rows for each trial of a step.
+        The weights are those of the last point.
 
     Notes
     -----
     Projected gradient steps w ← (w − t (u/N + λ))⁺, t halved until the cost falls by 1e-4 ‖Δw‖²/t
-    (Bertsekas 1976, IEEE Trans. Automat. Control 21:174) and doubled after each step. As the other
-    descents the cost is a sum over rows: N times what is minimised.
+    (Bertsekas 1976, IEEE Trans. Automat. Control 21:174) and doubled after each step. As in the
+    other descents the cost is a sum over rows, N times the function that is minimised. O(A) and one
+    pass over all pairs of rows for each trial of a step.
     """
     from fsframe_margin.engine.descent import SMALLEST_STEP, DescentState
 
@@ -504,7 +505,7 @@ def on_the_simplex(v: Floats) -> Floats:
     >>> on_the_simplex(np.array([0.9, 0.5, -3.0])).round(9).tolist()
     [0.7, 0.3, 0.0]
     """
-    # Minus the largest: with large values, the sum of one would be lost to rounding.
+    # The largest is subtracted, because with large values the 1 would be lost to rounding.
     v = v - v.max()
     ordered = np.sort(v)[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, v.size + 1)

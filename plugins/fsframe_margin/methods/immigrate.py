@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _PAPER = "Zhao, Hong, Liu"
 
 _SAMPLE = 1000
-"""Rows to learn from that are proposed where a run would take hours."""
+"""Number of rows to learn from that is proposed if a run would take hours."""
 
 
 @attrs.frozen(kw_only=True)
@@ -338,10 +338,10 @@ def descend(
     start : (A, A) float64 or ImplicitWeights
         Symmetric, Frobenius norm one.
     sigma, rule, line_search, max_iter, tol
-        As `sigma`, `update` and the others of `Immigrate`; with tol = 0 it never stops early.
+        As for `Immigrate`, where `rule` is called `update`; with tol = 0 it never stops early.
     prune_below, prune_from : float, int
-        Entries below are set to zero from that iteration on, or as soon as the descent converges if
-        that is earlier; 0 prunes nothing.
+        Entries below `prune_below` are set to zero from iteration `prune_from` on, or as soon as
+        the descent converges if that is earlier; with `prune_below` 0 nothing is pruned.
     penalty : float
         λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
     keep_best : bool
@@ -355,8 +355,8 @@ def descend(
 
     Notes
     -----
-    `engine.descent._DenseObjective` says what the operations on W are. With pruning, the cost
-    decreases from the first pruned point on.
+    `engine.descent._DenseObjective` describes the operations on W. With pruning, the cost decreases
+    from the first pruned point on.
     """
     from fsframe_margin.engine.descent import DescentState, objective_of
 

@@ -33,7 +33,7 @@ TOP_PAIRS = 100_000
 """Number of pairs reported if W is not stored as a matrix."""
 
 DENSE_KEPT = 2048
-"""Maximum number of kept features for which all their pairs are returned in that case."""
+"""In that case, maximum number of kept features for which all their pairs are returned."""
 
 
 @attrs.frozen(kw_only=True, eq=False)

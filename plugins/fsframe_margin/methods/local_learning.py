@@ -142,14 +142,14 @@ class Lfe(MarginSelector):
 
     Notes
     -----
-    maximise Σ_n (m_nᵀ W m_n − h_nᵀ W h_n) over W ⪰ 0, ‖W‖_F = 1, with m_n = x_n −
+    Maximises Σ_n (m_nᵀ W m_n − h_nᵀ W h_n) over W ⪰ 0, ‖W‖_F = 1, with m_n = x_n −
     NM(x_n) and h_n = x_n − NH(x_n), signed, nearest by Euclidean distance. The solution is the
     positive part of Σ_n (m_n m_nᵀ − h_n h_nᵀ) by its eigenvalues, scaled to norm one. W is a
     projection for feature extraction; here the score of a feature is the part of the mean margin
     that it carries, its share Σ_b W_ab², as for `immigrate`, and pairs are weighted by W_ab, which
     may be negative.
 
-    Time N² A + A³; memory 16 A² bytes and two rows of length N.
+    Time N² A + A³; memory 32 A² bytes and two rows of length N.
 
     References
     ----------
@@ -227,7 +227,7 @@ class Logo(MarginSelector):
     l1 : float ≥ 0
         λ of the ℓ₁ penalty, for features scaled to range [0, 1] or to standard deviation one.
     max_iter, tol : int, float
-        Maximum number of outer iterations; change of w (Euclidean) at which it stops.
+        Maximum number of outer iterations; relative change of w (Euclidean) at which it stops.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
 

@@ -1,4 +1,4 @@
-"""What methods over margins share, and the classifier by expected distance."""
+"""Base of the selectors over margins, and the classifier by expected distance."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def carried(squares: Floats, margin: float) -> Floats:
     squares : (p,) float64
         Σ_b W_ab² of each feature, or w_a²; shares are relative to their sum.
     margin : float
-        <W, −Σ>/N, less the penalty where there is one; a negative one counts as zero.
+        <W, −Σ>/N, minus the penalty if there is one; a negative margin counts as zero.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def carried(squares: Floats, margin: float) -> Floats:
 
 
 def standardize_parameter() -> Any:
-    """The parameter of methods that scale the columns."""
+    """The parameter `standardize` of methods that can scale the columns."""
     return param(
         True,
         flag(),
@@ -154,7 +154,7 @@ class MarginSelector(Selector):
         return True
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Prototypes are drawn over the parts, if there are fewer of them than rows."""
+        """Whether prototypes can be drawn over the parts: fewer than rows, classes, no gaps."""
         n: int | None = getattr(self, "prototypes", None)
         few = n is not None and n < data.n_samples
         return few and data.task == "classification" and not data.matrix.facts.missing.any()
@@ -194,10 +194,10 @@ class MarginSelector(Selector):
     ) -> Selection:
         """The result, in the columns of the table.
 
-        The published rule keeps `above` columns; at least one is kept, the best by `ranking` unless
-        they are given as `selected`. `scores` are `ranking` by default. `model` has arrays for
-        classifiers, to which centre and scale of the columns are added; `notes` are warnings, after
-        those about the rows; `parts` the other fields of the Selection.
+        The published rule keeps `above` columns; the best by `ranking` are kept, at least one,
+        unless `selected` names the columns. `scores` are `ranking` by default. `model` holds arrays
+        for classifiers, to which centre and scale of the columns are added. `notes` are warnings,
+        which follow those about the rows; `parts` are the other fields of the Selection.
         """
         if selected is None:
             selected = rank_by_score(ranking, self.keep_count(len(ranking), max(1, above)))

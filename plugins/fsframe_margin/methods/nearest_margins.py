@@ -1,4 +1,4 @@
-"""Margins to the nearest hit and miss: Simba, G-flip, weights of instances, votes by them."""
+"""Margins to the nearest hit and miss: Simba, G-flip, instance weights, and a weighted vote."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def simba_selection(
 ) -> Selection:
     """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one.
 
-    Scores are the parts of the mean margin of the rows under these weights.
+    Scores are the features' parts of the mean margin of the rows under these weights.
     """
     from fsframe_margin.engine.nearest_kernels import margin_sum
 
@@ -391,13 +391,15 @@ class SimbaMbiw(MarginSelector):
     Algorithm 1: ω by eq. 2, w = 1, N visits with w ← w + ω(x) Δ, Δ the Simba step, and at the end
     w ← w²/‖w²‖_∞. Σ ω = 1, so that, as printed, the N steps together are as large as one of
     Simba's, and weights stay near one. On eleven data sets this ranks as well as steps of Simba's
-    size (N·ω) and more stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 against
+    size (N·ω) and more stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 instead of
     0.37), but so do equal weights with steps of that size (0.48). If most columns are noise it
-    fails (Madelon: 46 % error against 11 %); use "mean" then. `refresh` is the synergetic process
-    of the paper's conclusions; with the strategy order the rows not yet visited are ordered again.
+    fails (Madelon: 46 % error instead of 11 %); use "mean" then. `refresh` is the synergetic
+    process of the paper's conclusions; with strategy="order", the rows not yet visited are ordered
+    again.
 
     Bootstrap counts multiply a row's step and its contribution to eq. 2. Upstream instance weights
-    multiply ω. Kept as for `simba`. Time 3 N² A, plus 2 N² A per refresh; memory 8 N A bytes.
+    multiply ω. Columns are kept as for `simba`. Time 3 N² A, plus 2 N² A per refresh; memory 8 N A
+    bytes.
 
     References
     ----------
@@ -539,7 +541,7 @@ class FittedMean(_FittedRows):
 
     @one_blas_thread
     def predict(self, X: Floats) -> Floats:
-        """Mean target of the k nearest rows, each with its ballots, (m,)."""
+        """Mean target of the k nearest rows, weighted by their ballots, (m,)."""
         t = self.training
         chosen = _nearest(t.rows(X), t.X, self.squares, self.k, t.steps)
         total = self.ballots[chosen].sum(axis=1)
