@@ -61,7 +61,7 @@ class WithinBinEffects:
     _rows: NDArray[np.intp] = attrs.field(init=False)
     _y: NDArray[np.int64] = attrs.field(init=False)
     _strata: NDArray[np.int64] = attrs.field(init=False)
-    _known: dict[int, tuple[NDArray[np.uint8], Floats]] = attrs.field(factory=dict, init=False)
+    _cache: dict[int, tuple[NDArray[np.uint8], Floats]] = attrs.field(factory=dict, init=False)
     _reading: Lock = attrs.field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -141,23 +141,23 @@ class WithinBinEffects:
         """The part to which each row belongs, and each part's score within its bin."""
         if self.spool is not None:
             return self._spooled(column, self.spool)
-        parts = self._known.get(column)
+        parts = self._cache.get(column)
         if parts is None:
-            if (len(self._known) + 1) * len(self._rows) > self.memory:
-                self._known = {}
-            parts = self._known[column] = self._parts_of(column)
+            if (len(self._cache) + 1) * len(self._rows) > self.memory:
+                self._cache = {}
+            parts = self._cache[column] = self._compute_parts(column)
         return parts
 
     def _spooled(self, column: int, spool: Path) -> tuple[NDArray[np.uint8], Floats]:
         path = spool / f"{column}.npy"
         with self._reading:
             if not path.exists():
-                part, scores = self._parts_of(column)
+                part, scores = self._compute_parts(column)
                 np.save(path, part)
-                self._known[column] = np.empty(0, np.uint8), scores
-        return np.load(path, mmap_mode="r"), self._known[column][1]
+                self._cache[column] = np.empty(0, np.uint8), scores
+        return np.load(path, mmap_mode="r"), self._cache[column][1]
 
-    def _parts_of(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
+    def _compute_parts(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
         values = np.asarray(self.data.columns(column, column + 1))[:, 0].astype(np.float64)
         values = values[self._rows]
         levels, bounds = int(self.bit_rows.levels[column]), self.bounds[column]
@@ -272,7 +272,7 @@ class CalibratedPairs:
         )
 
     @property
-    def more(self) -> dict[str, NDArray[np.float64]]:
+    def tables(self) -> dict[str, NDArray[np.float64]]:
         """Further values of the pairs, by the names of their tables."""
         return {
             "mean_ratio": self.ratio,
@@ -356,9 +356,9 @@ def calibrate(
             moments[of] = here
         return chunk, moments
 
-    looked_at = np.arange(min(most, len(tested.log_p)))
-    tables = bit_rows.tables(tested.pairs[looked_at], run)
-    chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
+    corrected = np.arange(min(most, len(tested.log_p)))
+    tables = bit_rows.tables(tested.pairs[corrected], run)
+    chunks = [corrected[first : first + _CHUNK] for first in range(0, len(corrected), _CHUNK)]
     log_p = tested.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):
         mean[pairs], variance[pairs] = moments[:, :2].T
@@ -389,10 +389,10 @@ def calibrate(
     changed = attrs.evolve(tested, log_p=log_p, best_log_p=best)
     order = changed.order()
     effect = np.full((len(order), 2), np.nan)
-    effect[looked_at] = log_odds_effects(
-        tables(looked_at),
-        bit_rows.levels[tested.pairs[looked_at]],
-        ordered[tested.pairs[looked_at]],
+    effect[corrected] = log_odds_effects(
+        tables(corrected),
+        bit_rows.levels[tested.pairs[corrected]],
+        ordered[tested.pairs[corrected]],
     )
     return CalibratedPairs(
         found=changed.taken(order),

@@ -184,7 +184,7 @@ class Interactions(Selector):
         """
         of_all = self._tested(data.take_columns(columns), run)
         tested, n_tested = of_all.tests.found, of_all.n_tested
-        more = of_all.tests.more
+        more = of_all.tests.tables
         tested = attrs.evolve(tested, pairs=columns[tested.pairs])
         known = set(map(tuple, tested.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
@@ -205,7 +205,7 @@ class Interactions(Selector):
             )
             order = tested.order()
             more = {
-                name: np.concatenate([more[name], few.more[name][rows]])[order] for name in more
+                name: np.concatenate([more[name], few.tables[name][rows]])[order] for name in more
             }
             tested = tested.taken(order)
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))

@@ -167,7 +167,7 @@ class _Header:
     starts: NDArray[np.int64]
     bounds: NDArray[np.float64]
 
-    def planes(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
+    def bit_rows(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
         """The bit rows in the file `path`, and the levels or edges of each column."""
         file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
         bit_rows = ShardedBitRows(
@@ -228,7 +228,7 @@ def stored_bit_rows(
                 f"{error.strerror or error}; they need a quarter of a byte per value, with "
                 f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
             ) from error
-    return header.planes(folder / "planes")
+    return header.bit_rows(folder / "planes")
 
 
 def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
@@ -315,7 +315,7 @@ def _write_new(
                         file.write(lanes.data)
                     margins.append(counts)
                 run.progress(stop, p, "columns taken in")
-        form = _Header(
+        header = _Header(
             words=words,
             levels=levels,
             stored=stored,
@@ -325,5 +325,5 @@ def _write_new(
             starts=np.cumsum([0, *(len(each) for each in bounds)]),
             bounds=np.concatenate([np.empty(0), *bounds]),
         )
-        write_index(made, digest, attrs.asdict(form), {"planes": file.mark})
-    return form
+        write_index(made, digest, attrs.asdict(header), {"planes": file.mark})
+    return header

@@ -19,13 +19,13 @@ from fsframe_interactions.engine.screen import Found, TestedPairs, smallest
 BLOCK = 128
 """Columns of one side of a block of pairs."""
 
-_NONE = 1e-9
+_COLLINEAR = 1e-9
 """Share of variance unexplained by other terms up to which a term counts as collinear."""
 
-_FEW = 5
+_FEW_VALUES = 5
 """Most distinct values for which a numeric column has one effect per value."""
 
-_FLAT = 1e-3
+_NEGLIGIBLE = 1e-3
 """Terms of a main effect whose size, relative to the largest, is below this are left out."""
 
 
@@ -147,16 +147,16 @@ def _numeric_block(
     of_y = np.stack([pick(sy), pick(ay), pick(by)], -1)
     size = np.maximum(pick(n), 1.0)
     # For collinear columns, the effect of the product cannot be estimated.
-    sound = np.linalg.det(gram / size[:, None, None]) > _NONE
+    sound = np.linalg.det(gram / size[:, None, None]) > _COLLINEAR
     gram[~sound] = np.eye(3)
     solved = np.linalg.solve(gram, np.stack([of_product, of_y], -1))
     left = pick(aabb) - np.einsum("pi,pi->p", of_product, solved[:, :, 0])
     shared = pick(aby) - np.einsum("pi,pi->p", of_product, solved[:, :, 1])
     rest = np.maximum(pick(yy) - np.einsum("pi,pi->p", of_y, solved[:, :, 1]), 0.0)
-    sound &= (left > _NONE * size) & (rest > _NONE * size)
+    sound &= (left > _COLLINEAR * size) & (rest > _COLLINEAR * size)
     explained = np.where(sound, shared**2 / np.where(sound, left, 1.0), 0.0)
     lower = size - 4
-    residual = np.maximum(rest - explained, _NONE * rest * 1e-6)
+    residual = np.maximum(rest - explained, _COLLINEAR * rest * 1e-6)
     f = np.where(sound, explained / np.where(sound, residual / lower, 1.0), 0.0)
     log_p = np.where(sound, log_f_tail(f, 1.0, lower), 0.0)
     pairs = np.column_stack([first[i], second[j]]).astype(np.int64)
@@ -191,7 +191,7 @@ def _one_by_one(
         ranks.append(int(rank))
         rests.append(float(np.sum((target - design @ solution) ** 2)))
     upper, lower = ranks[1] - ranks[0], len(target) - ranks[1]
-    if upper < 1 or lower < 1 or rests[0] <= _NONE * len(target):
+    if upper < 1 or lower < 1 or rests[0] <= _COLLINEAR * len(target):
         return 0.0, 0.0, float(max(lower, 0)), 0.0
     residual = max(rests[1], 1e-15 * rests[0])
     f = max(0.0, rests[0] - rests[1]) / upper / (residual / lower)
@@ -303,7 +303,7 @@ class _Terms:
         known = ~np.isnan(values)
         present = values[known]
         levels = np.unique(present)
-        if nominal or len(levels) <= _FEW:
+        if nominal or len(levels) <= _FEW_VALUES:
             main = np.equal.outer(present, levels[1:]).astype(np.float64)
             factors = main if nominal and len(levels) > 2 else _standard(present)[:, None]
         else:
@@ -313,7 +313,7 @@ class _Terms:
             main = np.column_stack([plain, *_spline(factors[:, 0])])
             main = (main - main.mean(axis=0)) / main.std(axis=0)
             basis, size, _ = np.linalg.svd(main, full_matrices=False)
-            main = basis[:, size > _FLAT * size[0]] * np.sqrt(len(present))
+            main = basis[:, size > _NEGLIGIBLE * size[0]] * np.sqrt(len(present))
         filled = [np.zeros((len(values), part.shape[1])) for part in (main, factors)]
         for whole, part in zip(filled, (main, factors), strict=True):
             whole[known] = part
@@ -333,12 +333,12 @@ def _robust(
     if n < 3:
         return np.tile(none, (len(others), 1))
     basis = np.column_stack([np.ones(n), a.main[known], given[known]])
-    [basis] = _orthonormal(basis[None], _NONE * n)
+    [basis] = _orthonormal(basis[None], _COLLINEAR * n)
     width = max(of.main.shape[1] for of in others)
     main = np.zeros((len(others), n, width))
     for place, of in enumerate(others):
         main[place, :, : of.main.shape[1]] = of.main[known]
-    main = _orthonormal(main - basis @ (basis.T @ main), _NONE * n)
+    main = _orthonormal(main - basis @ (basis.T @ main), _COLLINEAR * n)
     factors = np.stack([of.factors[known] for of in others])
     product = (a.factors[known][None, :, :, None] * factors[:, :, None, :]).reshape(
         len(others), n, -1
@@ -351,13 +351,13 @@ def _robust(
     slopes = directions.transpose(0, 2, 1) @ unexplained
     plain = (unexplained - directions @ slopes)[:, :, 0]
     leverage = (basis**2).sum(axis=1) + (main**2).sum(axis=2) + (directions**2).sum(axis=2)
-    meat = directions * (plain / np.sqrt(np.maximum(1.0 - leverage, _NONE)))[:, :, None]
+    meat = directions * (plain / np.sqrt(np.maximum(1.0 - leverage, _COLLINEAR)))[:, :, None]
     covariance = meat.transpose(0, 2, 1) @ meat
     total = (unexplained[:, :, 0] ** 2).sum(axis=1)
     upper = np.any(directions != 0.0, axis=1).sum(axis=1)
     terms = np.any(basis != 0.0, axis=0).sum() + np.any(main != 0.0, axis=1).sum(axis=1)
     lower = n - terms - upper
-    sound = (upper > 0) & (lower > 0) & (total > _NONE * n)
+    sound = (upper > 0) & (lower > 0) & (total > _COLLINEAR * n)
     tiny = np.where(sound, 1e-15 * total, 1.0)
     variance = np.maximum((plain**2).sum(axis=1) / np.maximum(lower, 1), tiny)
     weights, axes = np.linalg.eigh(covariance)

@@ -119,7 +119,7 @@ class ImplicitPairs:
         self.space = space
         self.steps = np.zeros(space.features) if steps is None else steps
         features = space.features
-        self.holds = tile_bytes(features) <= memory
+        self.stores_tiles = tile_bytes(features) <= memory
         self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
         self._target: dict[tuple[int, int], Floats] = {}
         if rows is None:
@@ -206,7 +206,7 @@ class ImplicitPairs:
                 self._add_products(tile, a, b, c, d, often, q)
             return q
 
-        return self._square(_in_order(self._each_row_tile(part), self.pairs))
+        return self._square(_sum_in_order(self._each_row_tile(part), self.pairs))
 
     def _add_products(
         self, tile: Floats, a: int, b: int, c: int, d: int, often: float, q: Floats
@@ -227,7 +227,7 @@ class ImplicitPairs:
             for c, d, often in self._blocks(a, b):
                 (scatter,) = self._scatter_tiles((coefficients,), a, b, c, d)
                 tile = updates.gain(scatter, penalty)
-                if self.holds:
+                if self.stores_tiles:
                     self._target[a, c] = tile
                 norm += often * float((tile**2).sum())
                 total += often * float(tile.sum())
@@ -243,7 +243,7 @@ class ImplicitPairs:
         size = float(np.sqrt(sum(p[1] for p in parts)))
         if not size > 0:
             return None
-        q = self._square(_in_order([p[0] for p in parts], self.pairs) / size)
+        q = self._square(_sum_in_order([p[0] for p in parts], self.pairs) / size)
         weights = ImplicitWeights(
             np.zeros(self.space.features), (1.0 / size,), (np.asarray(coefficients),)
         )
@@ -255,7 +255,7 @@ class ImplicitPairs:
     ) -> ImplicitWeights:
         """a·current + b·target, with the tiles if they are stored."""
         mixture = current.mixed(a, target.weights, b)
-        if not self.holds:
+        if not self.stores_tiles:
             return mixture
         factor = b * target.weights.factors[0]
         old = self._held[1] if self._held[0] is current else {}
@@ -298,7 +298,7 @@ class ImplicitPairs:
         i, j, weight = (np.concatenate([p[2][k] for p in parts]) for k in range(3))
         order = np.lexsort((j, i, -weight))[:n_pairs]
         return WeightSummary(
-            squares=_in_order([p[0] for p in parts], features),
+            squares=_sum_in_order([p[0] for p in parts], features),
             main=np.concatenate([p[1] for p in parts]),
             i=i[order],
             j=j[order],
@@ -320,7 +320,7 @@ class ImplicitPairs:
         return W
 
 
-def _in_order(parts: list[Floats], size: int) -> Floats:
+def _sum_in_order(parts: list[Floats], size: int) -> Floats:
     total = np.zeros(size)
     for part in parts:
         total += part

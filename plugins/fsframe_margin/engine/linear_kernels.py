@@ -166,7 +166,7 @@ def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats)
 
 
 @njit()
-def streamed_rows(
+def streamed_log_sums(
     XT: Floats, U: Floats, linear: bool, inverse: float, rows: Rows, logs: Floats, some: Places
 ) -> None:
     """As `log_sums` for some rows, with q to all others recomputed and not stored."""

@@ -263,10 +263,10 @@ class PairSpace(RowChunks):
         n = self.n_rows
         logs = np.empty((2, n))
         probed = np.unique(np.linspace(0, n - 1, _PROBED).astype(np.intp))
-        self._shifted(weights, sigma, probed, logs)
+        self._shifted_log_sums(weights, sigma, probed, logs)
         least = np.minimum(np.where(self.alone, np.inf, logs[0]), logs[1])[probed].min()
         if not least >= np.log(SMALLEST_SUM):
-            self._shifted(weights, sigma, np.arange(n), logs)
+            self._shifted_log_sums(weights, sigma, np.arange(n), logs)
             return logs[0], logs[1]
         XT, U = self.measured_by(weights)
 
@@ -278,15 +278,17 @@ class PairSpace(RowChunks):
         small = np.flatnonzero(both.min(axis=0) < SMALLEST_SUM)
         logs = np.log(np.maximum(both, SMALLEST_SUM))
         logs[0, self.alone] = -np.inf
-        self._shifted(weights, sigma, small, logs)
+        self._shifted_log_sums(weights, sigma, small, logs)
         return logs[0], logs[1]
 
-    def _shifted(self, weights: Floats, sigma: float, some: NDArray[np.intp], logs: Floats) -> None:
+    def _shifted_log_sums(
+        self, weights: Floats, sigma: float, some: NDArray[np.intp], logs: Floats
+    ) -> None:
         """Write the log-sums of some rows, each shifted by its smallest distance."""
         tiles, size = self.tiles(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
 
         def part(first: int) -> None:
-            linear_kernels.streamed_rows(
+            linear_kernels.streamed_log_sums(
                 self.XT, tiles, self.linear, 1.0 / sigma, self.rows, logs,
                 some[first : first + size],
             )  # fmt: skip
@@ -343,9 +345,9 @@ class PairSpace(RowChunks):
         else:
             add = partial(pair_blocks.pair_scatter, XT, q, by, self.negligible)
         if self.linear:
-            return self._gathered(self.summed((self.width,), add))
+            return self._summed_by_feature(self.summed((self.width,), add))
         total = self.summed((len(XT),) * 2, add)
-        return self._gathered(pair_blocks.mirrored(total, self.width))
+        return self._summed_by_feature(pair_blocks.mirrored(total, self.width))
 
     def margin(self, point: Point, sigma: float, outer: Floats | None = None) -> float:
         """Expected margin per row at `point`: Σ_n o_n (Σ_m β_nm q_nm − Σ_h α_nh q_nh) / N.
@@ -365,7 +367,7 @@ class PairSpace(RowChunks):
             along = float(self.summed((1,), add)[0])
         return -along / self.total
 
-    def _gathered(self, values: Floats) -> Floats:
+    def _summed_by_feature(self, values: Floats) -> Floats:
         """Values of the columns of `XT` summed by feature, along every axis."""
         if self.indicators is None:
             return values

@@ -421,7 +421,7 @@ def shrink_permuted(rows: Floats, within: Floats, n: int, permuted_n: int) -> Fl
     return np.vstack((rows[0], mean + (permuted - mean) * np.sqrt(np.minimum(share, 1.0))))
 
 
-def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = False) -> Floats:
+def shares_reached(rows: Floats, *, own: bool = False, other_labellings: bool = False) -> Floats:
     """Share of the values that are at least as large as each value.
 
     Parameters
@@ -429,7 +429,7 @@ def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = Fa
     rows : (n_labellings, K) float64
     own : bool
         Compare with values of the same feature only.
-    without_itself : bool
+    other_labellings : bool
         Compare with values under other labellings only: (1 + #) / (1 + P·K). Computed for the first
         labelling; the other rows of the result are 1.
 
@@ -449,7 +449,7 @@ def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = Fa
             np.searchsorted(a, r, side="left") for a, r in zip(ascending.T, rows.T, strict=True)
         ]
         return 1.0 - np.stack(below, axis=1) / len(rows)
-    if without_itself:
+    if other_labellings:
         pool = np.sort(rows[1:], axis=None)
         shares = np.ones_like(rows)
         reached = pool.size - np.searchsorted(pool, rows[0], side="left")
@@ -540,7 +540,7 @@ def decide_by_scores(
         values = list(raw)
     values = [np.round(v / _magnitude(v), _DIGITS) * _magnitude(v) for v in values]
     excluding = correction != "none" and not own
-    shares = [shares_reached(v, own=own, without_itself=excluding) for v in values]
+    shares = [shares_reached(v, own=own, other_labellings=excluding) for v in values]
     p = shares[0][0] if len(shares) == 1 else shares_reached(-np.minimum(*shares), own=own)[0]
     tests = p.size
     level = level_of_one_test(p, alpha, correction, tests)

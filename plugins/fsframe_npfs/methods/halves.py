@@ -36,7 +36,7 @@ _FEWEST = 19
 class HalvesSelector(ResamplingSelector):
     """Base of methods that run a selector on complementary pairs of halves of the table.
 
-    Derived classes have a property `least_rate` and a parameter `bound`, whose value "permutation"
+    Derived classes have a property `most_false` and a parameter `bound`, whose value "permutation"
     repeats everything with permuted labels.
     """
 
@@ -64,7 +64,7 @@ class HalvesSelector(ResamplingSelector):
         return self.bound == PERMUTATION
 
     @property
-    def least_rate(self) -> float:
+    def most_false(self) -> float:
         """The required bound on the expected number, or share, of false features."""
         raise NotImplementedError
 
@@ -74,7 +74,7 @@ class HalvesSelector(ResamplingSelector):
         if not self.permuting:
             return 1
         made = self.permutations
-        return 1 + (max(_FEWEST, math.ceil(2 / self.least_rate) - 1) if made is None else made)
+        return 1 + (max(_FEWEST, math.ceil(2 / self.most_false) - 1) if made is None else made)
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted, and permutations that decide nothing."""
@@ -86,10 +86,10 @@ class HalvesSelector(ResamplingSelector):
             return
         if not self.permuting:
             yield "permutations is for bound=permutation"
-        elif self.least_rate * self.labellings < 1 - 1e-9:
+        elif self.most_false * self.labellings < 1 - 1e-9:
             yield (
                 f"with permutations={self.permutations} nothing could be kept at "
-                f"{self.least_rate:g}; at least {math.ceil(1 / self.least_rate - 1e-9) - 1} are "
+                f"{self.most_false:g}; at least {math.ceil(1 / self.most_false - 1e-9) - 1} are "
                 "needed"
             )
 

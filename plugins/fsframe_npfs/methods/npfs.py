@@ -274,7 +274,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
             base=base,
             data=data,
             # The wrapped chain's result on the whole table must not leak into its bootstraps.
-            start=upstream if self.base is not None else None,
+            upstream=upstream if self.base is not None else None,
             candidates=candidates,
             run=run,
             n_permutations=n_permutations,

@@ -69,7 +69,7 @@ class Procedure:
     settings: NpfsParameters
     base: Base
     data: Dataset
-    start: Selection | None
+    upstream: Selection | None
     candidates: Candidates
     run: Run
     n_permutations: int
@@ -198,20 +198,20 @@ class Procedure:
 
         Each batch of shards is one pass over the table.
         """
-        data, start = self.data, self.start
+        data, upstream = self.data, self.upstream
         each = 8 * data.n_features * int(shards.sum(axis=1).max())
         many = int(np.clip(SHARE * self.run.memory / each, 1, len(shards)))
         for first in range(0, len(shards), many):
             rows = np.flatnonzero(shards[first : first + many].sum(axis=0))
-            upstream = start
-            if start is not None and start.instance_weights is not None:
-                upstream = attrs.evolve(start, instance_weights=start.instance_weights[rows])
+            of_rows = upstream
+            if upstream is not None and upstream.instance_weights is not None:
+                of_rows = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
             selections = select_resamples(
                 self.base,
                 data.take_rows(rows),
                 shards[first : first + many, rows],
                 self.run.child(BASE).batch(first),
-                upstream=upstream,
+                upstream=of_rows,
                 parts=self.candidates.parts,
             )
             for selection, row in zip(selections, shards[first : first + many], strict=True):
@@ -260,7 +260,7 @@ class Procedure:
             data,
             counts,
             attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
-            upstream=self.start,
+            upstream=self.upstream,
             parts=self.candidates.parts,
         )
         last = int(np.count_nonzero(owners == 0)) - 1

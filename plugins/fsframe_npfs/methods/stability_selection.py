@@ -207,7 +207,7 @@ class Cpss(HalvesSelector):
             yield f"bound={self.bound} needs a threshold above 0.5, not {self.threshold:g}"
 
     @property
-    def least_rate(self) -> float:
+    def most_false(self) -> float:
         """`false_selections`."""
         return self.false_selections
 
@@ -456,7 +456,7 @@ class Ipss(HalvesSelector):
     _steps: ClassVar[int] = 100
 
     @property
-    def least_rate(self) -> float:
+    def most_false(self) -> float:
         """`level`, or `false_selections`."""
         return self.level if self.false_selections is None else self.false_selections
 

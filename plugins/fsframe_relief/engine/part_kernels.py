@@ -96,7 +96,7 @@ def _add_to_list(near: Any, t: int, g: int, d: float, number: int) -> None:
 
 
 @njit()
-def add_all(
+def add_near_rows(
     targets: Values, own_numbers: Places, across: Values, n_real: int, at: int, classes: Places,
     mine: Places, pooled: bool, near: Any,
 ) -> None:  # fmt: skip

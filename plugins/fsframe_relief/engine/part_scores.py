@@ -372,7 +372,7 @@ def near_rows(batch: _Batch, targets: Values) -> NearRows:
     cuts = np.linspace(0, len(targets), threads + 1).astype(int).tolist()
 
     def add(at: int, across: Values, classes: Places, t: slice) -> None:
-        kernels.add_all(
+        kernels.add_near_rows(
             targets[t], own[t], across, rows.real.size, at, classes, mine[t], batch.rule.pooled,
             near.of(t),
         )  # fmt: skip

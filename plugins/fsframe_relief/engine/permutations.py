@@ -90,7 +90,7 @@ def reached_by_products(
 ) -> NDArray[np.int64]:
     """How often a permuted score reaches the observed one, with all labellings in one product."""
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
-    omega, n = _of_drawn(target.omega.copy(), rows), columns.n
+    omega, n = _only_drawn(target.omega.copy(), rows), columns.n
     kind = _ByClasses if target.signed else _ByValues
     reached = np.zeros(columns.n_features, dtype=np.int64)
     tables = list(_pair_tables(columns))
@@ -142,10 +142,10 @@ def _unsigned_weights(
     mean = mean_of(D, target) if rule.needs_mean else 0.0
     for i0 in range(0, n, 64):
         rule.weigh(D[i0 : i0 + 64], np.arange(i0, min(n, i0 + 64)), blind, mean)
-    return _of_drawn(D, rows)
+    return _only_drawn(D, rows)
 
 
-def _of_drawn(values: NDArray[np.float64], rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+def _only_drawn(values: NDArray[np.float64], rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """The values with zeros for all targets but `rows` (None: all are drawn), in the same array."""
     if rows is not None:
         idle = np.ones(len(values), dtype=bool)

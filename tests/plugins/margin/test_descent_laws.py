@@ -221,10 +221,10 @@ def test_streamed_passes_over_many_rows_equal_stored_ones(sigma, linear, zeros):
 def test_a_row_far_away_is_measured_with_a_shift_and_no_other(monkeypatch):
     X, y = many_rows()
     shifted = []
-    rows_of = margins.linear_kernels.streamed_rows
+    rows_of = margins.linear_kernels.streamed_log_sums
     monkeypatch.setattr(
         margins.linear_kernels,
-        "streamed_rows",
+        "streamed_log_sums",
         lambda *given: shifted.append(given[-1].tolist()) or rows_of(*given),
     )
     space = PairSpace(X, y, memory=1 << 20)

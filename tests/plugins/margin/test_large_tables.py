@@ -62,7 +62,7 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     X, y = wide
     dense, pairs, found = descents(X, y, 2.0, memory, penalty)
     rate = penalty * pairs.space.total
-    assert pairs.holds == (memory > 0)
+    assert pairs.stores_tiles == (memory > 0)
     assert len(found.weights.factors) > 1  # mixtures occur, not whole steps only
     np.testing.assert_allclose(found.cost, dense.cost, rtol=1e-10)
     np.testing.assert_array_equal(found.step, dense.step)
