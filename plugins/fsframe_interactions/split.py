@@ -41,20 +41,18 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
     >>> int(half.sum()), int(half[data.y == 1].sum())
     (5, 3)
     """
+    classes = data.task == "classification"
+    labels = data.y if classes else np.zeros(data.n_samples, np.int64)
     if data.groups is not None:
-        codes = data.y if data.task == "classification" else np.zeros_like(data.y, np.int64)
-        if data.task == "classification":
-            require_two(data.groups, data.y, "interactions-split", data.classes)
-        return deal_groups(codes, data.groups, 2, generator) == 0
+        if classes:
+            require_two(data.groups, labels, "interactions-split", data.classes)
+        return deal_groups(labels, data.groups, 2, generator) == 0
     chosen = np.zeros(data.n_samples, dtype=bool)
-    labels = data.y if data.task == "classification" else np.zeros(data.n_samples, np.int64)
     dealt = 0
     for label in np.unique(labels):
         rows = generator.permutation(np.flatnonzero(labels == label))
         if rows.size < 4:
-            what = (
-                f"class {data.classes[label]!r}" if data.task == "classification" else "the table"
-            )
+            what = f"class {data.classes[label]!r}" if classes else "the table"
             raise DataError(
                 f"interactions-split: {what} has {rows.size} rows; to be halved it needs at "
                 "least four"
@@ -146,7 +144,7 @@ class InteractionsSplit(WrappingSelector):
             upstream=upstream if self.base is not None else None,
         )
         chosen = np.sort(first.selected)
-        notes = [*first.warnings, *self._notes(data, upstream, choosing, chosen)]
+        notes = [*first.warnings, *self._notes(upstream, choosing, chosen)]
         none = np.empty((0, 2), dtype=np.intp)
         tests = self._tester().test_pairs(
             data.take_rows(np.flatnonzero(~choosing)), chosen, none, 0, run.child(_TEST)
@@ -188,11 +186,7 @@ class InteractionsSplit(WrappingSelector):
         )
 
     def _notes(
-        self,
-        data: Dataset,
-        upstream: Selection | None,
-        choosing: NDArray[np.bool_],
-        chosen: NDArray[np.intp],
+        self, upstream: Selection | None, choosing: NDArray[np.bool_], chosen: NDArray[np.intp]
     ) -> Iterator[str]:
         yield (
             f"chosen on {int(choosing.sum())} rows, tested on the other {int((~choosing).sum())}; "

@@ -28,18 +28,15 @@ def row_starts(first, last, stored, starts):
 
 
 @njit()
-def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):
-    """Write the bit rows of the columns of one block contiguously; return their number."""
+def gather_rows(lanes, offset, n_words, first, last, stored, rows):
+    """Write the bit rows of the columns of one block contiguously."""
     written = 0
     for column in range(first, last):
-        starts[column - first] = written
         for level in range(stored[column]):
             for word in range(n_words):
                 place = offset + (level * n_words + word) * LANES + column - first
                 rows[written, word] = lanes[place]
             written += 1
-    starts[last - first] = written
-    return written
 
 
 @njit()
@@ -133,7 +130,7 @@ def tile_counts(lanes, offsets, depth, words, stored, row_block, first_block, la
     if not n_rows:
         return
     rows = np.empty((n_rows, n_words), np.uint64)
-    gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
+    gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows)
     largest = 0
     for block in range(first_block, last_block):
         largest = max(largest, depth[block])
@@ -547,9 +544,8 @@ def simulate_pairs(
     pairs : (m, 2) int64
     statistics : (m,) float64
         G² of the pairs.
-    tilts : (m or 1, most levels, most levels, n_classes) float64
-        Log of expected cells relative to the main effects of levels; one entry may be shared by
-        all pairs.
+    tilts : (m, most levels, most levels, n_classes) float64
+        Log of expected cells relative to the main effects of levels.
     log_factorials, xlogx : (n_rows + 1,) float64
         log n! and n log n.
     n_simulated : int
@@ -581,8 +577,9 @@ def simulate_pairs(
         of_jk = np.empty((levels[b], classes))
         expected = space[1][:size].reshape(shape)
         kirkwood(counted, of_ij, of_ik, of_jk, expected)
-        tilt = tilts[pair if len(tilts) > 1 else 0]
-        first, second, key = canonical(counted, tilt, of_ij, of_ik, of_jk, space[2], space[3])
+        first, second, key = canonical(
+            counted, tilts[pair], of_ij, of_ik, of_jk, space[2], space[3]
+        )
         table = space[2][:size].reshape((first, second, classes))
         tilted = space[3][:size].reshape((first, second, classes))
         expected = space[1][:size].reshape((first, second, classes))

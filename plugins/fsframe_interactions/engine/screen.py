@@ -138,7 +138,7 @@ def screen_tile(
     starts = np.empty(LANES + 1, np.int64)
     n_rows = row_starts(first, last, stored, starts)
     if not counted.size:
-        gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
+        gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows)
     largest = 1
     for block in range(first_block, last_block):
         largest = max(largest, depth[block])
