@@ -280,27 +280,20 @@ class Npfs(ResamplingSelector, NpfsParameters):
             n_permutations=n_permutations,
         )
         procedure.execute()
-        chosen: tuple[str, ...] = (
-            ()
-            if settings.correction == self.correction or settings.correction == "none"
-            else (
+        warnings = []
+        if settings.correction not in (self.correction, "none"):
+            warnings.append(
                 f"correction=auto became correction=bh, since {candidates.n_items} features were "
                 f"tested. Of the kept features, a share of at most about {self.alpha:g} (alpha) is "
                 "expected to be false. `npfs:correction=none` bounds the share of all irrelevant "
-                "features that are kept instead",
+                "features that are kept instead"
             )
-        )
         if data.keep is not None:
             names = [n for n, kept in zip(data.feature_names, data.keep, strict=True) if kept]
-            chosen = (
-                *chosen,
-                f"kept by request (--keep), whatever the test decides: {', '.join(names)}",
+            warnings.append(
+                f"kept by request (--keep), whatever the test decides: {', '.join(names)}"
             )
-        warnings = [
-            *chosen,
-            *settings._caveats(base, candidates.n_items, upstream),
-            *caveats(procedure),
-        ]
+        warnings += [*settings._caveats(base, candidates.n_items, upstream), *caveats(procedure)]
         if self.of == "pairs":
             return pair_selection(procedure, warnings)
         return feature_selection(procedure, upstream, warnings)
