@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe_relief.engine.table_values import ByteTable, scaled, summarise
+from fsframe_relief.engine.table_values import SLICE, ByteTable, scaled, summarise
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen
-
-SLICE = 1 << 20
-"""Values converted at a time: bounds temporaries to some 10 MB."""
 
 
 class Probability(NamedTuple):
@@ -177,9 +174,9 @@ def prepare_columns(
     slow = ramp is not None or weighted
     continuous = ~discrete | flat
     special_real = live & ~chance & continuous & ((missing > 0) | slow)
-    special_codes = live & ~chance & ~continuous & np.full(p, weighted)
-    plain = np.flatnonzero(live & ~chance & continuous & (missing == 0) & ~np.full(p, slow))
-    levelled = np.flatnonzero(live & ~chance & ~continuous & ~np.full(p, weighted))
+    special_codes = live & ~chance & ~continuous & weighted
+    plain = np.flatnonzero(live & ~chance & continuous & (missing == 0) & (not slow))
+    levelled = np.flatnonzero(live & ~chance & ~continuous & (not weighted))
     levelled = levelled[np.argsort(missing[levelled] > 0, kind="stable")]
 
     real = np.flatnonzero(special_real)

@@ -86,7 +86,7 @@ class ByteTable:
 
 
 SLICE = 1 << 20
-"""Values sorted in one go: bounds temporaries to some 10 MB."""
+"""Values processed at a time: bounds temporaries to some 10 MB."""
 
 
 def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnsSeen:
