@@ -16,6 +16,7 @@ from fsframe_margin.engine.neighbour_shares import (
     SUM,
     Rows,
     Shares,
+    product_sum,
     row_coefficients,
     row_log_sums,
     row_sums,
@@ -258,14 +259,6 @@ def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, sto
         add_means(XT, i, c, u)
 
 
-@njit(fastmath=SUM)
-def _product(a: Floats, b: Floats) -> float:
-    dot = 0.0
-    for p in range(a.size):
-        dot += a[p] * b[p]
-    return dot
-
-
 @njit()
 def expectations(
     q: Floats, scale: float, count: Floats, bounds: Places, skip: Places, out: Floats
@@ -289,7 +282,7 @@ def expectations(
                 continue
             shares = z[first:last]
             terms(shares, smallest(shares), count[first:last])
-            out[i, c] = _product(shares, q[i, first:last]) / total(shares)
+            out[i, c] = product_sum(shares, q[i, first:last]) / total(shares)
 
 
 @njit()

@@ -21,8 +21,6 @@ change of units must not choose other neighbours.
 
 
 Floats = NDArray[np.float64]
-
-
 Labels = NDArray[np.integer]
 
 

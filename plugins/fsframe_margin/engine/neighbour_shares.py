@@ -72,14 +72,8 @@ def exp_nonpositive(x: float) -> float:
 
 
 Floats = NDArray[np.float64]
-
-
 Places = NDArray[np.intp]
-
-
 SUM = {"reassoc", "contract", "nsz"}
-
-
 ELEMENTWISE = {"contract"}
 
 
@@ -315,7 +309,7 @@ def pair_coefficients(q: Floats, by: Shares, i: int, j: int, c: Floats) -> None:
 
 
 @njit(fastmath=SUM)
-def _product_sum(c: Floats, q: Floats) -> float:
+def product_sum(c: Floats, q: Floats) -> float:
     dot = 0.0
     for p in range(c.size):
         dot += c[p] * q[p]
@@ -330,4 +324,4 @@ def distances_by_coefficients(q: Floats, by: Shares, out: Floats, start: int, st
     for i in range(start, stop):
         m = N - i - 1
         row_coefficients(q[i], i, i + 1, m, by, c)
-        out[0] += _product_sum(c[:m], q[i, i + 1 :])
+        out[0] += product_sum(c[:m], q[i, i + 1 :])

@@ -22,8 +22,6 @@ from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
 
 Floats = NDArray[np.float64]
-
-
 Places = NDArray[np.intp]
 
 

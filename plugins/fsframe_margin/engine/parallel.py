@@ -65,8 +65,6 @@ STORED_ROWS = 4096
 """Above this many rows distances are recomputed in every pass (3 N² doubles are 400 MB)."""
 
 Floats = NDArray[np.float64]
-
-
 T = TypeVar("T")
 
 
