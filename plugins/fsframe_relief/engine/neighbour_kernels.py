@@ -459,8 +459,10 @@ def keep_weighted(index: Listed, weight: Floats, starts: Places, length: Places)
 
 @njit()
 def _shortened(index: Any, near: Any, length: int, k: int, slack: int, best: Any) -> Any:
-    # Keep the candidates within the limit set by the k-th smallest distance so far; returns their
-    # number and the limit.
+    """Keep the candidates within the limit that the k-th smallest distance so far sets.
+
+    Returns their number and the limit.
+    """
     m = 0
     for e in range(length):
         if m < k or near[e] < best[k - 1]:

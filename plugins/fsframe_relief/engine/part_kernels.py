@@ -33,7 +33,7 @@ def _distances(
     target: Values, across: Values, n_real: int, first: int, last: int,
     differing: NDArray[np.uint8], d: Floats,
 ) -> None:  # fmt: skip
-    # Distances of one target to the rows first … last − 1, which are stored by column.
+    """Write the distances of a target to the rows first … last − 1, which are stored by column."""
     n, p = last - first, across.shape[0]
     for j in range(n):
         d[j] = 0.0
@@ -72,7 +72,7 @@ def group_of(of_row: int, of_target: int, pooled: bool) -> int:
 
 @njit()
 def _add_to_list(near: Any, t: int, g: int, d: float, number: int) -> None:
-    # A full list drops the rows beyond the k-th; a target whose list stays full is lost.
+    """Add a row to a list; a full list drops rows beyond the k-th, or its target is lost."""
     numbers, distances, sizes = near.numbers, near.distances, near.sizes
     best = near.smallest[t, g]
     k = best.shape[0]

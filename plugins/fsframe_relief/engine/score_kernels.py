@@ -174,8 +174,11 @@ def combine_groups(
     own_class: int,
     n_classes: int,
 ) -> float:
-    # Combine group means. Group 2c has the near, 2c + 1 the far instances of class c; `total` is
-    # the weight of a group. Shares of miss classes are renormalised over those with a known value.
+    """The contribution of a target to the score of a column, from the means of its groups.
+
+    Group 2c has the near, 2c + 1 the far instances of class c; `total` is the weight of a group.
+    Shares of miss classes are renormalised over those with a known value.
+    """
     score = 0.0
     for side in range(2):
         g = 2 * own_class + side
