@@ -1,4 +1,4 @@
-"""Corrected p-values of sparse and binned tables, and what main effects within bins explain."""
+"""Corrected p-values of sparse tables and binned columns, and main effects within bins."""
 
 from __future__ import annotations
 

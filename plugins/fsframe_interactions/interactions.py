@@ -226,7 +226,7 @@ class Interactions(Selector):
         )
 
     def tests_found(self, selection: Selection) -> PairTests:
-        """The tests in a result of this method, in the numbering of the whole table."""
+        """The tests in a result of this method, with the column numbers of the whole table."""
         seen = selection.features_in
         columns = np.arange(selection.n_features) if seen is None else seen
         tables = selection.tables

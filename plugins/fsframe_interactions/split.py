@@ -212,6 +212,6 @@ class InteractionsSplit(WrappingSelector):
         return self._tester().test_pairs(data, columns, pairs, chosen_from, run)
 
     def tests_found(self, selection: Selection) -> PairTests:
-        """The tests in a result of this method, in the numbering of the whole table."""
+        """The tests in a result of this method, with the column numbers of the whole table."""
         tests = self._tester().tests_found(selection)
         return attrs.evolve(tests, columns=np.sort(tests.columns[selection.tables["chosen"]]))

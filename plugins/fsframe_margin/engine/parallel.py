@@ -1,4 +1,4 @@
-"""Threads, with bits that do not depend on them: linear algebra, sums over pairs, resamples."""
+"""Linear algebra, sums over pairs and resamples in threads, whose number changes no bit."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def select_each(
 
 
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:
-    """How many fits may run at a time: `run.threads`, or fewer if the memory bound requires it.
+    """Number of fits that may run at a time: `run.threads`, or fewer if memory requires it.
 
     A fit holds up to three N × N arrays (none above 4096 rows), a few copies of the table, and
     eight A × A arrays if W is stored as a matrix. Only the number of concurrent fits is bounded

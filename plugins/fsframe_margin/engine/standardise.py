@@ -39,7 +39,7 @@ def nominal_steps(
     counts : (n,) float64
         How often each row was drawn.
     standardize : bool
-        Otherwise the step is 1.
+        If false, the step is 1.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def learn_scaling(
     counts : (n,) float64, optional
         Bootstrap counts; 1 by default.
     standardize : bool
-        Otherwise centre 0 and scale 1, and 0 for constant columns.
+        If false, centre 0 and scale 1, or scale 0 for constant columns.
 
     Notes
     -----

@@ -304,7 +304,7 @@ def _above(other: float, value: float) -> bool:
 
 
 def _form(squared: Floats, XT: Floats, steps: Floats, inside: NDArray[np.bool_]) -> None:
-    """Compute the squared distances in the columns `inside` in `squared` (N, N). O(N² A)."""
+    """Write the squared distances in the columns `inside` into `squared`, (N, N); O(N² A)."""
     squared[...] = 0.0
     for feature in np.flatnonzero(inside):
         squared += _squares(XT[feature], steps[feature])

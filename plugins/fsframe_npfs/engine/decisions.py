@@ -581,7 +581,7 @@ def _permuted_beyond(share: Floats, shares: list[Floats], level: float, own: boo
 def _distance(
     values: Floats, beyond: float, scale: Floats, error: Floats, raw: Floats, own: bool
 ) -> Floats:
-    """Distance of the first row above the threshold, in deviations of a change of seed."""
+    """Distance of the first row above the threshold, in deviations of a difference of seeds."""
     pool = np.sort(values[1:], axis=0 if own else None)
     size = pool.shape[0]
 

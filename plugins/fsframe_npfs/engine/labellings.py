@@ -35,7 +35,7 @@ PERMUTATION = "permutation"
 
 @attrs.frozen(kw_only=True)
 class ResamplingSelector(WrappingSelector):
-    """Base of methods that run another selector on resamples of any table which that accepts."""
+    """Base of methods that run another selector on resamples of any table it accepts."""
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     tasks_of_base: ClassVar[bool] = True

@@ -94,7 +94,7 @@ class HalvesSelector(ResamplingSelector):
             )
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """The warnings of its base, and one of a label that drifts in time."""
+        """The warnings of its base, and one about a label that drifts in time."""
         yield from super().forewarnings(data, n_tests)
         if self.permuting and (drift := drift_of_label(data)):
             yield drift

@@ -43,7 +43,7 @@ def caveats(procedure: Procedure) -> Iterator[str]:
 
 
 def _unreachable(procedure: Procedure) -> Iterator[str]:
-    """Warnings of features for which even a count of n is too common under permuted labels."""
+    """Warnings about features for which even a count of n is common under permuted labels."""
     settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
     everything = f"all {procedure.drawn} bootstraps"
     if settings.of == "pairs":
@@ -72,7 +72,7 @@ def _unreachable(procedure: Procedure) -> Iterator[str]:
 
 
 def _unscored(procedure: Procedure) -> Iterator[str]:
-    """Warnings of resamples without scores, a constant sum of scores, and few permutations."""
+    """Warnings about resamples without scores, a constant sum of scores, and few permutations."""
     unscored = sum(s.unscored for s in procedure.mean_scores)
     if unscored:
         yield (
@@ -93,7 +93,7 @@ def _unscored(procedure: Procedure) -> Iterator[str]:
 
 
 def _borderline(procedure: Procedure) -> Iterator[str]:
-    """A warning of borderline decisions, with the numbers that would settle them."""
+    """A warning about borderline decisions, with the numbers that would settle them."""
     open_ = np.isnan(procedure.decisions.critical) | (
         procedure.decisions.critical < procedure.drawn
     )

@@ -298,7 +298,7 @@ class NearRows(NamedTuple):
 
     @classmethod
     def empty(cls, b: int, n_groups: int, capacity: int, k: int) -> NearRows:
-        """Lists of that capacity, without rows."""
+        """Empty lists of the given capacity."""
         return cls(
             np.empty((b, n_groups, capacity), np.int64),
             np.empty((b, n_groups, capacity)),
@@ -308,7 +308,7 @@ class NearRows(NamedTuple):
         )
 
     def of(self, targets: slice | NDArray[np.intp]) -> NearRows:
-        """The lists of some targets; of a slice the same memory."""
+        """The lists of some targets; those of a slice share their memory."""
         return NearRows._make(part[targets] for part in self)
 
     def nearest(self, most: int) -> tuple[Floats, Floats, Places]:

@@ -36,7 +36,10 @@ STRIPE = 512
 
 @attrs.frozen(eq=False)
 class _PairTable:
-    """Columns with the same arithmetic, as floats; the first `n_real` are continuous."""
+    """Columns with the same arithmetic, as floats; the first `n_real` are continuous.
+
+    `numbers` are their column numbers, `floor` and `slope` the ramp; with `gaps`, NaN is missing.
+    """
 
     numbers: NDArray[np.intp]
     values: NDArray[np.float64]

@@ -23,7 +23,7 @@ SMALL = 2e7
 
 
 def row_block(n: int, p: int) -> int:
-    """Target rows per unit of work: set by the table, so that threads do not change sums.
+    """Number of target rows per unit of work, set by the table so that threads change no sums.
 
     About ten units divide the work evenly, and process only half of a symmetric matrix; for small
     tables fewer and larger ones cost less to start.

@@ -271,7 +271,7 @@ def row_order(
     weights: tuple[NDArray[np.float64], NDArray[np.float64]],
     drawn: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
-    """The order in which rows are used, by class and then by content; `drawn`: `content_order`."""
+    """The order of rows, by class and then by content; `drawn` as for `content_order`."""
     # Ties may be broken by the order of rows, which must then be kept.
     if getattr(method, "ties", "share") == "index":
         order = np.arange(len(y))

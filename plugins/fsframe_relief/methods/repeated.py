@@ -346,7 +346,7 @@ def _scored_round(
     run: Run,
     number: int,
 ) -> Selection:
-    """The scores of `base` on some columns of `data`, in the numbers of `data`, and its warnings.
+    """The scores of `base` on some columns of `data`, numbered as in `data`, and its warnings.
 
     The round draws from ``run.child(number)``. It is one task, computed in this process with
     `run.threads` threads, and stored by `run.checkpoint`; a base that resamples submits its own
@@ -382,7 +382,7 @@ class _Round:
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection:
-        """The selection of `base` on its columns of `data`, in the numbers of `data`."""
+        """The selection of `base` on its columns of `data`, numbered as in `data`."""
         arriving = None
         if upstream is not None:
             every = np.arange(len(self.columns))

@@ -75,7 +75,7 @@ def select_each(
 
 
 def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
-    """Number of fits at a time; each keeps its bounds, so results do not depend on it."""
+    """Number of fits at a time; the memory bound of each is the same, and so are results."""
     if method.permutations:
         # permutations bound the threads of linear algebra for the whole process
         return 1
