@@ -148,9 +148,9 @@ class Interactions(Selector):
     calibrate: int = param(
         1000,
         integer(0),
-        help="Number of top pairs for which the distribution of G² under main effects alone is "
-        "simulated, where an expected count is below 50 or features are binned; with a numeric "
-        "target, that are tested with curved main effects and unequal variances.",
+        help="Number of top pairs to calibrate: by simulating G² under main effects alone, if an "
+        "expected count is below 50 or features are binned; with a numeric target, by allowing for "
+        "curved main effects and unequal variances.",
     )
     draws: int = param(
         200,

@@ -225,8 +225,8 @@ def stored_bit_rows(
         except OSError as error:
             raise DataError(
                 f"bit rows of {data.name} cannot be kept in {folder.parent}: "
-                f"{error.strerror or error}; they need a quarter of a byte per value, with "
-                f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
+                f"{error.strerror or error}; they need up to "
+                f"{max(bins, max_levels) - 1} bits per value"
             ) from error
     return header.bit_rows(folder / "planes")
 

@@ -19,6 +19,9 @@ from fsframe_interactions.engine.screen import Found, TestedPairs, smallest
 BLOCK = 128
 """Columns of one side of a block of pairs."""
 
+_BLOCK_BYTES = 96
+"""Bytes of the temporaries of a block, for each row and column of one side: twelve arrays."""
+
 _COLLINEAR = 1e-9
 """Share of variance unexplained by other terms up to which a term counts as collinear."""
 
@@ -56,13 +59,16 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
     """
     rows = np.arange(data.n_samples)
     n_rows = data.n_samples if data.counts is None else int(data.counts.sum())
-    if 9 * n_rows * data.n_features > run.memory // 2:
+    held = 9 * n_rows * data.n_features
+    of_thread = _BLOCK_BYTES * n_rows * min(BLOCK, data.n_features)
+    if held + of_thread > run.memory:
         raise RequestError(
             f"interactions: {n_rows} rows of {data.n_features} columns take "
-            f"{9 * n_rows * data.n_features / 1e9:.1f} GB with a numeric target, more than half "
-            f"of the {run.memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, "
-            "such as mim:top=10000"
+            f"{(held + of_thread) / 1e9:.2g} GB with a numeric target, more than the "
+            f"{run.memory / 1e9:.2g} GB allowed; allow more memory, or put a filter before, such "
+            "as mim:top=10000"
         )
+    threads = min(run.threads, (run.memory - held) // of_thread)
     if data.counts is not None:
         rows = np.repeat(rows, data.counts)
     y = data.y[rows].astype(np.float64)
@@ -98,7 +104,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
     with threadpool_limits(1):
         for first in range(0, len(blocks), 64):
             parts += in_threads(
-                run.threads,
+                threads,
                 lambda block: _numeric_block(X, known, y, *block),
                 blocks[first : first + 64],
             )

@@ -157,7 +157,7 @@ def _warnings(runs: int, variance: float) -> tuple[str, ...]:
             f"the interval is asymptotic: {runs} runs are few, {FEW_RUNS} or more are advised"
         )
     if variance == 0.0:
-        notes.append("the estimated variance is 0: an interval of no width is no certainty")
+        notes.append("the estimated variance is 0: an interval of width 0 does not mean certainty")
     return tuple(notes)
 
 

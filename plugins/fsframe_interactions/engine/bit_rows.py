@@ -257,8 +257,8 @@ class ShardFile:
             lanes = np.asarray(np.memmap(self.path, dtype=np.uint64, mode="r"))
         except (OSError, ValueError) as error:
             raise DataError(
-                f"{self.path} cannot be read ({error}): workers must see the folder of the "
-                f"table; remove {self.path.parent}, and it is made again"
+                f"{self.path} cannot be read ({error}): workers need access to the folder of "
+                f"the table; if you remove {self.path.parent}, it is made again"
             ) from error
         before = np.concatenate([[0], np.cumsum(self.depth)])[:-1] * self.starts[-1]
         return lanes, LANES * (before + self.depth * self.starts[k])

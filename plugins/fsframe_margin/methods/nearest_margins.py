@@ -117,15 +117,22 @@ class Simba(MarginSelector):
         training = training.released()
         slope = self.beta if self.utility == "sigmoid" else 0.0
         simba_visits(rows, training.outer * step, np.concatenate(orders), slope, w)
-        return simba_selection(self, training, rows, w, {})
+        return simba_selection(self, training, rows, w, {}, remedy="lower passes")
 
 
 def simba_selection(
-    method: MarginSelector, training: Training, rows: Rows, raw: Floats, extra: dict[str, Any]
+    method: MarginSelector,
+    training: Training,
+    rows: Rows,
+    raw: Floats,
+    extra: dict[str, Any],
+    *,
+    remedy: str,
 ) -> Selection:
     """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one.
 
-    Scores are the features' parts of the mean margin of the rows under these weights.
+    Scores are the features' parts of the mean margin of the rows under these weights. `remedy` says
+    what to do if the weights overflow.
     """
     from fsframe_margin.engine.nearest_kernels import margin_sum
 
@@ -133,7 +140,7 @@ def simba_selection(
     largest = float(squares.max())
     notes = []
     if not np.isfinite(largest):
-        notes.append("the weights grew beyond all bounds: lower passes or instance_scale")
+        notes.append(f"the weights grew beyond all bounds: {remedy}")
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
     squares = squares / largest if largest > 0 else squares
@@ -474,7 +481,14 @@ class SimbaMbiw(MarginSelector):
             simba_visits(rows, importance, order, 0.0, w)
             remaining[order] = False
             visited += batch
-        return simba_selection(self, training, rows, w, {"instance_weights": omega})
+        return simba_selection(
+            self,
+            training,
+            rows,
+            w,
+            {"instance_weights": omega},
+            remedy="instance_scale=sum takes smaller steps",
+        )
 
 
 def neighbour_votes(

@@ -193,9 +193,9 @@ class Cpss(HalvesSelector):
     bound: str = param(
         "worst-case",
         choice(*BOUNDS, PERMUTATION),
-        help="What is assumed of the proportions of a rarely selected feature: nothing "
+        help="Assumption about how often halves select a rarely selected feature: none "
         "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's choice); or "
-        "permutation: what permuted labels select.",
+        "permutation: compare with permuted labels.",
         source="theorems 1, 2, §3.3",
     )
 
@@ -264,8 +264,8 @@ class Cpss(HalvesSelector):
         if self.bound in _ASSUMING and (copied := near_copies(data, stable)):
             warnings.append(
                 f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
-                f"more), on which bound={self.bound} is missed (1.6 to 2.7 false ones where 1 is "
-                "promised); keep one of each, or use bound=worst-case"
+                f"more), for which bound={self.bound} does not hold (1.6 to 2.7 false selections "
+                "instead of 1); keep one of each, or use bound=worst-case"
             )
         return Selection(selected=stable, scores=scores, tables=tables, warnings=warnings)
 
@@ -289,8 +289,8 @@ class Cpss(HalvesSelector):
         if more > false:
             yield (
                 f"{_more(more, false, needed / (2 * self.pairs), self.bound)} and the scores of "
-                "the base are nearly normal: too few of too many features are kept on a half for "
-                "its assumption; use bound=unimodal or permutation"
+                "the base are nearly normal: the base keeps too small a share of the features on a "
+                "half for this assumption; use bound=unimodal or permutation"
             )
             return
         classes = np.bincount(data.y) if data.task == "classification" else np.array([1])
@@ -466,8 +466,8 @@ class Ipss(HalvesSelector):
         p = data.n_features if n_tests is None else n_tests
         if not self.permuting and p > _WIDE:
             yield (
-                f"bound=published is missed with many features ({p}; on tables of 1,000 without a "
-                "relevant one, four in ten keep some where one in ten is promised): use "
+                f"bound=published does not hold with many features ({p}): on tables of 1,000 "
+                "without a relevant one, four in ten keep some instead of one in ten; use "
                 "bound=permutation"
             )
 
@@ -526,9 +526,9 @@ class Ipss(HalvesSelector):
         if not self.permuting and (copied := near_copies(data, kept)):
             warnings.append(
                 f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
-                "more), of which a base that fits all features at once tells not which is needed: "
-                "its level is missed there (half of those kept are not needed where one in ten is "
-                "promised); keep one of each, or name them as one (--feature-groups)"
+                "more): a base that fits all features at once cannot tell which of them is needed, "
+                "and half of those kept are not, where one in ten is promised; keep one of each, "
+                "or group them (--feature-groups)"
             )
         return Selection(
             selected=kept,

@@ -435,8 +435,8 @@ def discrete_columns(
             return mask, ()
         note = (
             f"columns with at most {FEW_LEVELS} distinct values were taken as discrete "
-            f"({int(mask.sum())} of {p}), the others as continuous; discrete_features says it for "
-            "certain"
+            f"({int(mask.sum())} of {p}), the others as continuous; set discrete_features to "
+            "decide this yourself"
         )
         return mask, (note,)
     mask, absent = np.zeros(p, dtype=bool), []

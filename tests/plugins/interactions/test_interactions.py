@@ -11,6 +11,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
+from fsframe_interactions import product_term
 from fsframe_interactions.engine.contingency_tables import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
 from fsframe_interactions.product_term import robust_tests
@@ -169,6 +170,23 @@ def test_numeric_targets_respect_the_bound_on_memory():
     data = Dataset.from_arrays(X, X[:, 0])
     with pytest.raises(RequestError, match="allow more memory"):
         Interactions().select(data, run=Run(memory=50_000))
+
+
+def test_threads_that_memory_has_no_room_for_are_not_used(monkeypatch):
+    used = []
+    shared = product_term.in_threads
+    monkeypatch.setattr(
+        product_term, "in_threads", lambda n, *rest: used.append(n) or shared(n, *rest)
+    )
+    data = Dataset.from_arrays(*_numeric("product", 0))
+    held, of_thread = 9 * 300 * 4, 96 * 300 * 4
+    found = []
+    for memory in (held + 9 * of_thread, held + 2 * of_thread, held + of_thread):
+        run = Run(threads=4, memory=memory)
+        found.append(Interactions(calibrate=0).select(data, run=run).scores.tobytes())
+    assert used == [4, 2, 1] and len(set(found)) == 1
+    with pytest.raises(RequestError, match="allow more memory"):
+        Interactions(calibrate=0).select(data, run=Run(memory=held + of_thread - 1))
 
 
 def _numeric(kind, seed):
