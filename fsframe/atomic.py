@@ -32,7 +32,7 @@ _ENDINGS = frozenset(
 def check_destination(
     path: _PathLike, *, overwrite: bool = False, apart_from: Iterable[_PathLike | None] = ()
 ) -> Path:
-    """The file that `path` refers to, if it can be written; call this before long work.
+    """Check that a file can be written, and return its path; call this before long work.
 
     Parameters
     ----------
@@ -82,20 +82,21 @@ def check_destination(
 
 
 def check_ending(path: _PathLike, *endings: str, holds: str, instead: str) -> None:
-    """Refuse a name that says another kind of file.
+    """Refuse a file name whose ending stands for another kind of file.
 
     Parameters
     ----------
     path : path
     endings : str
-        Endings that may be meant, such as ``.h5``. Any that is unknown may be, too.
+        Accepted endings, such as ``.h5``. Unknown endings are accepted too.
     holds, instead : str
-        What would be written, and what writes the kind that the name says; ``{}`` stands for it.
+        For the message: what would be written, and how to get a file of the other kind; ``{}``
+        stands for `path`.
 
     Raises
     ------
     StoreError
-        If the name ends like a table, a text, a page or a picture, and not as in `endings`.
+        If the ending is that of a table, a text, a page or a picture, and not one of `endings`.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def place_file(
     path : path
         Path of the file.
     content : bytes
-        All of it.
+        The whole content.
     overwrite : bool
         Whether an existing file may be replaced. If not, a file that appears while this one
         is being written is left alone too.
@@ -163,7 +164,7 @@ def place_file(
             else:
                 _move_without_replacing(sibling, target)
         finally:
-            # The target is written or not, whatever happens here.
+            # A failure to remove it does not change whether the target was written.
             with contextlib.suppress(OSError):
                 os.unlink(sibling)
         _sync_folder(target.parent)
@@ -204,7 +205,7 @@ def _same_file(target: Path, other: _PathLike) -> bool:
 
 
 def existing_file(target: _PathLike, reasons: Sequence[str] = ()) -> StoreError:
-    """The error for a file that is in the way; `reasons` why it is not what was asked for."""
+    """The error for an existing file; `reasons` say why it is not what was asked for."""
     why = f", since {'; '.join(reasons)}" if reasons else ""
     return StoreError(
         f"{os.fspath(target)} already exists and was left unchanged{why}; choose another name, or "
@@ -244,7 +245,7 @@ def _move_without_replacing(sibling: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    # Some systems do not open folders, some network file systems do not sync them.
+    # Some systems cannot open folders, and some network file systems cannot sync them.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -262,8 +263,8 @@ def check_tracked_files(
 ) -> None:
     """Refuse to replace files that `place_tracked_files` did not write, or that were changed since.
 
-    `contents` is by name, None where it is not known yet. StoreError names every such file, unless
-    `overwrite` says that whatever is there may be replaced.
+    `contents` maps names to contents, or to None where the content is not known yet. The StoreError
+    names every such file; with `overwrite`, any file may be replaced.
     """
     if overwrite or not folder.is_dir():
         return
@@ -290,10 +291,10 @@ def check_tracked_files(
 def place_tracked_files(
     folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
 ) -> None:
-    """Write the files and record their digests; none if `check_tracked_files` refuses one."""
+    """Write files and record their digests, or write none if `check_tracked_files` refuses one."""
     check_tracked_files(folder, contents, overwrite=overwrite)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    # First: a file that is not recorded yet would be considered foreign.
+    # Before the files: if killed in between, an unrecorded file would be considered foreign.
     record = json.dumps({**_known(folder), **digests}, indent=1)
     place_file(folder / RECORD, record.encode(), overwrite=True)
     for name, content in contents.items():

@@ -65,11 +65,11 @@ class FsframeWarning(UserWarning):
 
 
 class Forewarning(FsframeWarning):
-    """A warning before a run starts: its result will be weak."""
+    """A warning, before a run starts, that its result will be weak."""
 
 
 class PluginWarning(FsframeWarning):
-    """A name that a plugin offers refers to something else."""
+    """A name is deprecated, or refers to a bundled object although another plugin offers it too."""
 
 
 class DataError(FsframeError):
@@ -79,12 +79,12 @@ class DataError(FsframeError):
 
 
 class UntidyTableError(DataError):
-    """A table of which more has to be said before it can be used.
+    """A table that cannot be used without further arguments.
 
     Parameters
     ----------
     problem : str
-        What is wrong or not certain, and where.
+        What is wrong or uncertain, and where.
     ways : tuple of dict
         Arguments of `fsframe.read` to add, each of which makes the table usable.
     """

@@ -52,7 +52,8 @@ def parse_stages(text: str) -> tuple[StageText, ...]:
     Raises
     ------
     RequestError
-        If the text is empty or does not follow the grammar, with the place where; or if it is none.
+        If `text` is not a text, is empty or does not follow the grammar; the message names the
+        place.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def parse_stages(text: str) -> tuple[StageText, ...]:
         )
     body = text.strip()
     while _is_group(body, "("):
-        # As after `base=`; a shell also passes on parentheses in options.
+        # Parentheses as after `base=`, which a shell passes on if they are quoted in an option.
         body = body[1:-1].strip()
     stages = tuple(parse_stage(part) for part in _split(body, blank=True))
     if not stages:
@@ -114,7 +115,7 @@ def parse_stage(text: str) -> StageText:
 
 
 def _meant(name: str, part: str, first: bool) -> str:
-    """What may have been meant by a part of a stage that is not key=value, after a semicolon."""
+    """A suggestion, after a semicolon, for a part that is not key=value; empty if there is none."""
     key, colon, value = (word.strip() for word in part.partition(":"))
     if colon and _KEY.match(key) and value:
         return f"; write {name}:{key}={value}"
@@ -128,7 +129,7 @@ def _meant(name: str, part: str, first: bool) -> str:
 
 
 def _other_notation(text: str) -> str:
-    """How stages in another notation are written here; empty if it is none.
+    """Advice for stages in another notation; empty if none is recognized.
 
     >>> _other_notation("mim(top=5)"), _other_notation("mim->npfs"), _other_notation("npfs,n=9")
     ('write mim:top=5', 'write mim npfs', 'write npfs:n=9')

@@ -95,14 +95,14 @@ def annotation(kind: Kind) -> str:
 
 
 def choice(*words: str) -> Kind:
-    """One of some words."""
+    """One of the given words."""
     return _Choice(words)
 
 
 def offered(registry: str) -> Kind:
-    """The name of an offer of plugins in `registry`, one of `fsframe.registry`.
+    """A name that plugins offer in `registry`, one of the registries of `fsframe.registry`.
 
-    Its existence is checked, without importing it.
+    The name must exist; what it refers to is not imported.
 
     >>> offered("nulls").parse("published")
     'published'
@@ -130,7 +130,7 @@ def optional(kind: Kind) -> Kind:
 
 
 def listing(kind: Kind, least: int = 0) -> Kind:
-    """A tuple of one kind, written ``[a,b]``.
+    """A tuple of at least `least` values of one kind, written ``[a,b]``.
 
     >>> listing(integer()).parse("[1,2]")
     (1, 2)
@@ -153,7 +153,7 @@ def stages() -> Kind:
 
 
 class _Worded:
-    """Base of kinds of which text is converted as it is, and nothing can be completed."""
+    """Base of kinds that convert text like other values and offer no words for completion."""
 
     def parse(self, text: str) -> Any:
         return self.convert(text)  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ class _Worded:
 
 
 class _Number(_Worded):
-    """Base of kinds of numbers: `_taken` gives the stored number, or None for one out of range."""
+    """Base of numeric kinds: `_taken` returns the stored number, or None if it is out of range."""
 
     def convert(self, value: Any) -> Any:
         number = None
@@ -185,7 +185,7 @@ class _Number(_Worded):
         raise NotImplementedError
 
     def _spelled(self, text: str) -> float:
-        # Through int first: 2**60 + 1 must not pass through a double.
+        # Whole numbers do not pass through float, which cannot hold 2**60 + 1.
         return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
@@ -242,7 +242,7 @@ class _CountOrFraction(_Number):
 
 
 def _is_whole(number: Any) -> bool:
-    # Integers need no test for finiteness.
+    # Integers are always finite, and `isfinite` raises OverflowError for 10**400.
     return isinstance(number, numbers.Integral) or (math.isfinite(number) and int(number) == number)
 
 
@@ -272,7 +272,7 @@ def _range(bounds: Any) -> str:
 @attrs.frozen
 class _Flag:
     def convert(self, value: Any) -> bool:
-        # numpy.bool_ says `bool` by name only; it is not a subclass.
+        # numpy's bool is recognized by its name, since it is no subclass of `bool`.
         if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return bool(value)
         raise ValueError("must be true or false")

@@ -89,8 +89,8 @@ def param(
 
     Notes
     -----
-    The converter never raises: invalid values are kept, so that *all* of an object's can be
-    reported in one message.
+    The converter never raises. It keeps invalid values, so that one message can report *all* those
+    of an object.
     """
     taken = kind if kind is not None else text()
 
@@ -104,7 +104,7 @@ def param(
     if default is attrs.NOTHING:
         return attrs.field(converter=convert, metadata=metadata, kw_only=True)
     try:
-        # Converted, so that equal values compare as equal.
+        # Converted like a given value, so that the two compare as equal.
         default = taken.convert(default)
     except ValueError as error:
         raise ValueError(f"the default {default!r} {error}") from None
@@ -163,7 +163,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
+        """Whether the parameter has no default."""
         return self.default is attrs.NOTHING
 
     def format(self, value: Any) -> str:
@@ -196,9 +196,9 @@ class Parameterised:
     Attributes
     ----------
     data_errors : tuple of exception types
-        Exceptions of the author's code that are caused by the data, such as ValueErrors of a
-        library about a class of one row: reported as a DataError (exit code 4), not as an error of
-        the plugin.
+        Exceptions of the author's code that the data cause, such as a library's ValueError about a
+        class of one row. They are reported as a DataError (exit code 4), not as an error of the
+        plugin.
 
     Raises
     ------
@@ -231,7 +231,7 @@ class Parameterised:
 
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
-        """The declared parameters, the class's own before the common ones."""
+        """The declared parameters, the class's own before the inherited ones."""
         parameters = []
         for field in attrs.fields(cls):
             declared = field.metadata.get("fsframe")
@@ -292,7 +292,7 @@ class Parameterised:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """What a word that is no parameter may mean: another package's word first, then a slip."""
+    """A suggestion for an unknown parameter: another package's name for one, or a similar name."""
     if meant := meant_by(word, known):
         return f". Did you mean `{meant[0]}`?"
     for option in ("seed", "workers"):

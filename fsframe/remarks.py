@@ -1,4 +1,4 @@
-"""Notes outside of any run, such as that kernels are being compiled, or where they are cached."""
+"""Remarks on stderr that belong to no run, such as that kernels are being compiled."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 
 REMARKS_VARIABLE = "FSFRAME_REMARKS"
-"""``json``: remarks are events, as ``--progress json`` sets it; ``none``: none are shown, as with
-``--quiet``. Workers inherit it."""
+"""Environment variable, inherited by workers: ``json`` prints remarks as events (as ``--progress
+json`` does), ``none`` prints none (``--quiet``)."""
 
 
 _clearing: list[Callable[[], None]] = []
@@ -20,7 +20,7 @@ _clearing: list[Callable[[], None]] = []
 
 @contextlib.contextmanager
 def clearing_progress(clear: Callable[[], None]) -> Iterator[None]:
-    """Within this context, `clear` is called before a remark is printed, to erase the line."""
+    """Within this context, call `clear` before printing a remark, to erase the progress line."""
     _clearing.append(clear)
     try:
         yield
@@ -63,7 +63,7 @@ def wait_shown() -> bool:
 def ticking(text: str) -> Iterator[None]:
     """Within this context, `text` and the elapsed seconds are shown on a line, erased at the end.
 
-    Only on a terminal, and not if remarks are printed as events.
+    Only on a terminal, and only if remarks are printed as plain text.
     """
     global _waits
     stream = sys.stderr

@@ -1,8 +1,8 @@
-"""What operating systems do differently: owners, locks, limits, signals, processes, shared memory.
+"""Differences between operating systems: owners, locks, limits, signals, processes, shared memory.
 
-No other module uses names that only some systems have (`tests/core/test_system.py` reads them
-all). Where a system has no such thing, the functions here say so by their result, and
-`missing_protections` names what is then not guarded. All of it is used on Linux; nothing was
+No other module uses names that only some systems have (`tests/core/test_system.py` checks this).
+Where a system lacks a feature, the functions here say so by their result, and
+`missing_protections` names what is then not guarded. All of it is used on Linux; nothing has been
 tried on macOS or Windows.
 """
 
@@ -41,18 +41,18 @@ NAME = sys.platform
 OVER_TIME = "SIGXCPU"
 """Name of the signal that ends a process at its limit of processor time."""
 
-# Without it Windows changes the ends of lines.
+# Without this flag, Windows changes line ends.
 _BINARY = getattr(os, "O_BINARY", 0)
 
 STDOUT_PATHS = ("/dev/stdout", "/dev/fd/1")
 """Paths that stand for standard output."""
 
 STREAM_FOLDERS = ("/dev/fd/", "/proc/", "/dev/std")
-"""How paths begin that may stand for an open stream."""
+"""Prefixes of paths that may stand for an open stream."""
 
 
 def missing_protections() -> tuple[str, ...]:
-    """What is not guarded on this system, one sentence each; empty on Linux.
+    """The protections that this system lacks, one sentence each; empty on Linux.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _group(number: int) -> str:
 
 @lru_cache
 def is_private_group(user: int, group: int) -> bool:
-    """Whether the group has no member but the user, as far as the system's lists tell."""
+    """Whether a group is private to a user (see `distrust`), according to the system's lists."""
     try:
         import grp
         import pwd
@@ -121,31 +121,31 @@ def is_private_group(user: int, group: int) -> bool:
     return owner.pw_gid == group and entry.gr_name == owner.pw_name and alone
 
 
-# Who can have written a file that is about to be executed, such as compiled kernels: by owner and
-# permission bits of POSIX. Access control lists, with which an owner can let others write, are not
-# read.
+# The owner and the POSIX permission bits tell who can have written a file that is about to be
+# executed, such as compiled kernels. Access control lists, with which an owner can let others
+# write, are not read.
 
 UNKNOWN = "cannot be checked for its owner on this system"
 
 
 def trusted_owners(source: Path) -> frozenset[int]:
-    """The users who can change what this process executes anyway, by number.
+    """The numbers of the users who can change what this process executes anyway.
 
-    This user, root, and the owner of `source`, a Python file that this process has imported; empty
-    where files have no owners that can be checked.
+    These are this user, root, and the owner of `source`, a Python file that this process has
+    imported; none where files have no owners that can be checked.
     """
     me = user_number()
     if me is None:
         return frozenset()
     owners = {me, 0}
-    # A source in an archive, or gone since, has none.
+    # A source that is in an archive, or was removed, has no owner.
     with contextlib.suppress(OSError):
         owners.add(os.stat(source).st_uid)
     return frozenset(owners)
 
 
 def distrust(state: os.stat_result, owners: frozenset[int]) -> str:
-    """Why somebody else than `owners` can have written a file or folder; empty if nobody can.
+    """The reason why others than `owners` can have written a file or folder; empty if they cannot.
 
     Write permission for the group is accepted if the group is private to the owner: the owner's
     primary group, with the same name and no other members (the default of Debian, Ubuntu and Red
@@ -163,11 +163,10 @@ def distrust(state: os.stat_result, owners: frozenset[int]) -> str:
 
 
 def distrust_folder(folder: Path, owners: frozenset[int]) -> str:
-    """Why somebody else than `owners` can have put files into a folder, or put the folder there.
+    """The reason why others than `owners` can have created a folder or put files into it.
 
-    Empty if nobody can, or there is no such folder. Who can write to a folder above can replace
-    this one by one of their own, which is then refused; by a link only if the link is their own,
-    which is refused too.
+    Empty if they cannot, or if there is no such folder. Somebody who can write to a folder above
+    can replace this one, but only by a folder or a link of their own, and both are refused.
     """
     if user_number() is None:
         return UNKNOWN
@@ -188,19 +187,19 @@ def distrust_folder(folder: Path, owners: frozenset[int]) -> str:
 
 
 def open_for_reading(path: str | os.PathLike[str], *, follow: bool = True) -> int:
-    """A descriptor that is not inherited; a named pipe is opened without waiting for its writer.
+    """Open a file without waiting for the writer of a named pipe; the descriptor is not inherited.
 
     Parameters
     ----------
     path : path
     follow : bool
-        Whether to follow a link at the end of the path. Where the system cannot refuse it while
-        it opens a file, it is looked for before.
+        Whether to follow a link at the end of the path. Where the system cannot refuse a link when
+        it opens a file, the path is checked beforehand.
 
     Raises
     ------
     OSError
-        With errno ELOOP for a link that is not to be followed.
+        With errno ELOOP if the path is a link and `follow` is false.
     """
     flags = os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follow:
@@ -211,9 +210,9 @@ def open_for_reading(path: str | os.PathLike[str], *, follow: bool = True) -> in
 
 
 def create_file(path: str | os.PathLike[str], mode: int = 0o666) -> int:
-    """A descriptor for writing a file that did not exist; FileExistsError if it did, or is a link.
+    """Create a file and return a descriptor for writing.
 
-    `mode` are the permission bits of POSIX.
+    FileExistsError if the path exists or is a link; `mode` holds the POSIX permission bits.
     """
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, mode)
 
@@ -224,13 +223,13 @@ _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a lock file, which is created if there is none; a link is not followed."""
+    """Open a lock file, creating it if there is none, without following a link."""
     flags = os.O_RDWR | os.O_CREAT | _BINARY | getattr(os, "O_NOFOLLOW", 0)
     return os.open(path, flags, 0o666)
 
 
 def lock_file(descriptor: int) -> bool | None:
-    """Whether an exclusive lock, until the process ends, was acquired; None where there is none."""
+    """Whether an exclusive lock was acquired until the process ends; None where there are none."""
     if fcntl is None:
         return None
     try:
@@ -247,7 +246,7 @@ def lock_file(descriptor: int) -> bool | None:
 def release_lock(path: Path, descriptor: int) -> None:
     """Remove a lock file and close it."""
     if not WINDOWS:
-        # While it is locked: later it may be the file of the next holder.
+        # Before unlocking: afterwards it may be the file of the next holder.
         with contextlib.suppress(OSError):
             os.unlink(path)
     os.close(descriptor)
@@ -261,9 +260,9 @@ def release_lock(path: Path, descriptor: int) -> None:
 
 
 def process_exists(pid: int) -> bool | None:
-    """Whether there is a process of that number on this machine; None if that cannot be asked."""
+    """Whether this machine has a process with this number; None where that cannot be asked."""
     if WINDOWS:
-        # os.kill would send an event of the console, or end the process.
+        # os.kill would send a console event or end the process.
         return None
     try:
         os.kill(pid, 0)
@@ -275,7 +274,7 @@ def process_exists(pid: int) -> bool | None:
 
 
 def boot_id() -> str:
-    """Identifies the machine and its last boot; empty if unknown."""
+    """An identifier of the machine and its last boot; empty if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
@@ -293,7 +292,7 @@ def process_status(pid: int) -> list[str]:
 
 
 def process_space() -> str:
-    """The namespace of this process's number (containers have their own); empty if unknown."""
+    """The namespace of process numbers (containers have their own); empty if unknown."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -327,7 +326,7 @@ def address_space_limit() -> int | None:
 
 
 def allocate_from_one_arena() -> None:
-    """Let all threads of this process allocate from one arena of glibc; elsewhere nothing."""
+    """Let all threads of this process allocate from one arena of glibc; do nothing elsewhere."""
     # M_ARENA_MAX of <malloc.h>.
     adjust = getattr(ctypes.CDLL(None), "mallopt", None) if LINUX else None
     if adjust is not None:
@@ -342,7 +341,7 @@ def can_limit_processes() -> bool:
 def limited_process(command: Sequence[str], memory: int, seconds: int) -> subprocess.Popen[bytes]:
     """Start a process with at most `memory` bytes of address space and `seconds` of processor time.
 
-    No core is dumped. Only where `can_limit_processes`.
+    No core is dumped. Call this only if `can_limit_processes`.
     """
     import subprocess
 
@@ -363,12 +362,12 @@ CAN_SHARE_MEMORY = hasattr(os, "memfd_create") and LINUX
 
 
 def shared_memory() -> int:
-    """A descriptor of memory that `open_shared_memory` can open; if `CAN_SHARE_MEMORY`."""
+    """A descriptor of memory for `open_shared_memory`; call this only if `CAN_SHARE_MEMORY`."""
     return os.memfd_create("fsframe", getattr(os, "MFD_CLOEXEC", 0))
 
 
 def open_shared_memory(pid: int, descriptor: int) -> int:
-    """A descriptor, of this process, of memory that another process shares.
+    """Open memory that another process shares, and return this process's descriptor of it.
 
     Raises
     ------
@@ -386,14 +385,14 @@ STOPPING = tuple(
 """The signals that stop a process, as far as the system has them."""
 
 PASSED_ON = tuple(number for number in STOPPING if number != signal.SIGINT)
-"""Those of them that a terminal's Ctrl-C does not send to all processes of the group."""
+"""The signals of `STOPPING` except SIGINT, which Ctrl-C sends to all processes of the group."""
 
 _HAS_TIMER = hasattr(signal, "setitimer")
 
 
 @contextlib.contextmanager
 def terminal_signals_blocked() -> Iterator[None]:
-    """Processes started meanwhile never receive SIGINT and SIGHUP, where these can be blocked."""
+    """Block SIGINT and SIGHUP, where that is possible, in processes started in this context."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -407,14 +406,14 @@ def terminal_signals_blocked() -> Iterator[None]:
 def track_semaphores() -> None:
     """Start the process that removes semaphores of worker processes; Windows needs none.
 
-    It removes without a word what a process that was killed could not: its warning would follow
-    the last event of ``--progress json``, or a user's prompt, and asks nothing of anybody.
+    It removes the semaphores of killed processes silently: its warning would follow the last event
+    of ``--progress json``, or the user's prompt, and calls for no action.
     """
     if WINDOWS:
         return
     from multiprocessing import resource_tracker
 
-    # It is started with the warning options of this process.
+    # The new process takes over the warning options of this one.
     sys.warnoptions.append("ignore:resource_tracker:UserWarning")
     try:
         resource_tracker.ensure_running()
@@ -424,9 +423,9 @@ def track_semaphores() -> None:
 
 @contextlib.contextmanager
 def raises_after(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Raise `error` in the main thread after that time, and every second from then on.
+    """Raise `error` in the main thread after `seconds`, and every second from then on.
 
-    Without effect in other threads, for 0 seconds, and where there is no timer that interrupts.
+    Has no effect in other threads, for 0 seconds, and where no timer can interrupt.
     """
     main = threading.current_thread() is threading.main_thread()
     if not (main and seconds and _HAS_TIMER):
@@ -437,7 +436,7 @@ def raises_after(seconds: float, error: type[BaseException]) -> Iterator[None]:
         raise error
 
     before = signal.signal(signal.SIGALRM, on_alarm)
-    # Repeatedly, since a `finally` of what is interrupted may wait as well.
+    # Repeatedly, since a `finally` of the interrupted code may wait as well.
     left, again = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from html import escape
 from typing import Any
 
-# Control, format (bidirectional overrides among them), surrogate, private, unassigned,
-# line and paragraph separators.
+# Unicode categories: control, format (bidirectional overrides among them), surrogate, private,
+# unassigned, line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _TEX = str.maketrans(
@@ -51,7 +51,7 @@ def printable(text: str, longest: int | None = None) -> str:
     text : str
         Any text, such as a feature name from a file.
     longest : int, optional
-        Cut the result to so many characters, the last being an ellipsis.
+        Maximum length; a longer result is cut and ends with an ellipsis.
 
     Returns
     -------
@@ -104,7 +104,7 @@ _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
 
 def safe(text: str) -> str:
-    """Text for display: markup and control sequences are escaped."""
+    """`text` for HTML, with markup and control sequences escaped."""
     return escape(printable(text))
 
 
@@ -217,7 +217,7 @@ def table_lines(
 
 
 def wrapped(text: str, indent: str = "", width: int = 96) -> list[str]:
-    """A paragraph as lines of at most `width` characters, no name in which is cut in two."""
+    """A paragraph as lines of at most `width` characters; longer words are not broken."""
     return textwrap.wrap(
         text,
         width,
@@ -257,7 +257,7 @@ def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
 
 
 def facts(of: object, *names: str) -> dict[str, Any]:
-    """These attributes by name, for an object of ``--json``."""
+    """The named attributes of an object, for the output of ``--json``."""
     return {name: getattr(of, name) for name in names}
 
 
@@ -301,7 +301,7 @@ def level_orders(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that offers the nearest known name, or nothing.
+    """A sentence that suggests the most similar known name; empty if none is similar.
 
     >>> did_you_mean("imigrate", ["immigrate", "npfs"])
     '. Did you mean `immigrate`?'
@@ -343,7 +343,7 @@ _MEANT = {
 
 
 def meant_by(word: str, known: Iterable[str]) -> list[str]:
-    """The arguments, or parameters of a method, that other packages call `word`.
+    """The `known` arguments, or parameters of a method, that other packages call `word`.
 
     >>> meant_by("target", ["label", "groups"])
     ['label']
@@ -352,7 +352,7 @@ def meant_by(word: str, known: Iterable[str]) -> list[str]:
 
 
 def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str:
-    """What is wrong with keyword arguments that a function does not have, and what was meant.
+    """The message for keyword arguments that a function does not have, with suggestions.
 
     >>> unexpected("select", ["target"], ["label", "groups"])
     "select() got an unexpected keyword argument 'target'; did you mean `label=`?"
