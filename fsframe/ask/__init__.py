@@ -1,1 +1,1 @@
-"""Requests and their results: one way for commands and for programs to run a chain on a table."""
+"""Requests and their results: the one way in which commands and programs run a chain on a table."""

@@ -41,9 +41,10 @@ _MARK = "study.json"
 
 @attrs.frozen(kw_only=True, eq=False)
 class PlannedRun:
-    """One run of a comparison or a study: what is asked, and whether the rest goes on without it.
+    """One run of a comparison or a study.
 
-    It is `optional` if it is a classifier on all features, which may refuse a table.
+    It is `optional` if its classifier gets all features: when that refuses the table, the other
+    runs go on.
     """
 
     cell: StudyCell
@@ -60,7 +61,8 @@ def planned_runs(
 ) -> list[PlannedRun]:
     """Every run of a plan, in the order in which they are computed.
 
-    `file` gives the run file of each, and `memory` is that of a run, which holds all tables.
+    `file` returns the run file of a cell; `memory` is the limit of each run, during which all
+    tables are in memory.
     """
     methods = [*plan.methods, *plan.beside.values()]
     total = len(plan.tables) * len(methods) * len(plan.seeds)
@@ -90,9 +92,9 @@ def planned_runs(
 def _answered(
     runs: Iterable[PlannedRun], ask: Ask, *, mixed: bool, tell: Callable[[str], None]
 ) -> Iterator[tuple[PlannedRun, RunRecord]]:
-    """The runs with their records: those in a file already are verified, `ask` computes others.
+    """The runs with their records, verified if they are in a file already, else computed by `ask`.
 
-    Optional ones that their table refuses are left out, and `tell` is called with the reason.
+    An optional run that refuses its table is left out, and `tell` is called with the reason.
     """
     for run in runs:
         asked = run.request
@@ -117,7 +119,9 @@ def _as_chain(method: CrossValidation) -> Chain:
 def compared_methods(
     chains: Iterable[Chain | str], given: Mapping[str, str | None], metric: str | None
 ) -> tuple[tuple[CrossValidation, ...], str | None]:
-    """The evaluations of chains with parameters as text, and the name of the measure to compare by.
+    """The evaluations of chains, and the name of the measure to compare by.
+
+    `given` holds the parameters of an evaluation as text, or None for defaults.
 
     Raises
     ------
@@ -135,8 +139,10 @@ def compared_methods(
 def request_problems(
     methods: Sequence[CrossValidation], table: Dataset, seed: int
 ) -> Iterator[FsframeError]:
-    """Requests that are known to fail on a table, before anything is computed; what several chains
-    have in common once."""
+    """The errors with which evaluations would refuse a table, found before anything is computed.
+
+    A problem that several of them share is reported once.
+    """
     reported: set[str] = set()
     for method in methods:
         try:
@@ -169,7 +175,7 @@ def comparison_plan(
     metric : str, optional
         The measure to compare by; the usual one of the tables by default.
     tables : iterable of callable
-        Each reads a table.
+        Each reads and returns a table.
     seed, rope, all_features
         As for `fsframe.compare`.
 
@@ -221,26 +227,26 @@ def compare_on(
     before: Callable[[Sequence[Request]], None] = lambda requests: None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> ComparisonResult:
-    """Every chain on every table of a `comparison_plan`, compared and written to the folder.
+    """Evaluate every chain of a `comparison_plan` on every table, compare them, write the results.
 
     Parameters
     ----------
     ask : callable
-        Computes what is not in the folder.
+        Computes the runs that are not in the folder.
     folder : Path, optional
-        Folder of the run files; those of an earlier call are verified and not computed again, and
-        only with `mixed` may they be of another kind of processor.
+        Folder of the run files. Those of an earlier call are verified and not computed again; they
+        may come from another kind of processor only with `mixed`.
     csv_out : Path, optional
-        Another table of results; `overwrite` says whether it may be replaced.
+        A further file for the results, replaced only with `overwrite`.
     before : callable
         Called with all requests before the first of them is computed.
     tell : callable
-        Called with the classifiers that refuse a table.
+        Called with a message for each classifier that refuses a table.
 
     Raises
     ------
     StoreError
-        If a file in the folder belongs to something else.
+        If a run file in the folder holds the result of another request.
     """
     chains = [*(str(method.base) for method in plan.methods), *plan.beside]
 
@@ -258,12 +264,12 @@ def compare_on(
 
 
 def _finished(asked: Request, mixed: bool) -> RunRecord | None:
-    """The finished run of a request in a folder; None if there is none.
+    """The finished run in the file of a request; None if there is no such file.
 
     Raises
     ------
     StoreError
-        If another run is there.
+        If the file holds another run, or, unless `mixed`, one of another kind of processor.
     """
     assert asked.out is not None
     path = Path(asked.out)
@@ -293,7 +299,7 @@ def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
     Raises
     ------
     StoreError
-        If another study is there, or it is damaged.
+        If the folder holds another study, or a damaged one.
     """
     target = folder / STUDY_FILE
     if not target.exists():
@@ -321,16 +327,16 @@ def run_study(
     tell: Callable[[str], None] = lambda text: None,
     placed: Callable[[Path], None] = lambda path: None,
 ) -> StudyRecord:
-    """Compute every run of a study that is not finished.
+    """Compute every unfinished run of a study, and return all its runs.
 
     Parameters
     ----------
     ask : callable
         Computes a run.
     folder : Path, optional
-        Where finished runs are kept until all of them are in one file; those of an earlier call
-        are verified and not computed again, and only with `mixed` may they be of another kind of
-        processor. Only with `overwrite` is another study there replaced.
+        Folder that holds finished runs until all of them are in one file. Those of an earlier call
+        are verified and not computed again; they may come from another kind of processor only with
+        `mixed`. Another study in the folder is replaced only with `overwrite`.
     tell : callable
         Called with a message for a classifier that refuses a table, or a file that cannot be
         removed.
@@ -379,7 +385,7 @@ def _claim(work: Path, plan: StudyPlan) -> None:
         work.mkdir(parents=True, exist_ok=True)
         mark, text = work / _MARK, json.dumps(plan.asked(), indent=1)
         if not mark.exists():
-            # A command that was killed while it wrote the mark leaves a part of it.
+            # Left by a command that was killed while it wrote the mark.
             for begun in work.glob(f".{mark.name}.*.partial"):
                 begun.unlink()
             if any(work.iterdir()):

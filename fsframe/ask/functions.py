@@ -75,7 +75,7 @@ def select(
         Column whose equal values mark rows that belong together, such as those of one person; the
         values themselves if `label` is an array.
     seed : int
-        Equal seed, equal bits.
+        Equal seeds give equal bits.
     out : path, optional
         Where to write the run file. If it already holds the result of this request, it is read.
     **options
@@ -126,16 +126,16 @@ def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
     Returns
     -------
     Inspection
-        Printed, it describes the columns, asks about those that could lead astray, and ends with
-        the call to begin with. `options` holds the arguments of that call, `findings` the
-        questions, `proposals` chains for further questions.
+        Printed, it describes the columns, asks about those that could mislead, and ends with the
+        call to begin with. `options` holds the arguments of that call, `findings` the questions
+        about columns, and `proposals` chains for further purposes.
 
     Raises
     ------
     DataError
-        If it is not a table, or lacks a column that `options` name.
+        If `data` is not a table, or lacks a column that `options` name.
     RequestError
-        If options are for files, and `data` is none; or if it is anything else.
+        If `data` is neither a data frame nor a path, or is a frame and options are for files.
 
     Examples
     --------
@@ -398,7 +398,7 @@ def _asked(
     out: _Path,
     options: Options,
 ) -> SelectionResult:
-    """The result of a chain on a table, for one of the functions."""
+    """Run a chain on a table and return the result, for `function`, which the user called."""
     about_table, about_run = table_options(function, options)
     table, source = table_of(data, label, groups, about_table)
     overwrite = about_run.get("overwrite", False)
@@ -441,8 +441,8 @@ def study(
     Parameters
     ----------
     data : a table as in `select`, a list of tables, a mapping from names to tables, or a path
-        A path is that of a study file (``study.toml``), which describes the whole study: only
-        `out` and the options of the run are given with it.
+        The path of a ``.toml`` file is that of a study file, which describes the whole study: only
+        `out` and the options of the run can be given with it.
     chains : several Chain or str, optional
         With their classifiers. If neither chains nor selectors nor classifiers are given: the
         chains that ``fsframe inspect`` proposes for the tables, with the default classifier.
@@ -539,14 +539,14 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
 
 
 def _given(**arguments: Any) -> dict[str, Any]:
-    """Those that are not None."""
+    """The arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _plan(
     data: Any, roles: dict[str, Any], lists: dict[str, Any], single: dict[str, Any]
 ) -> StudyPlan:
-    """The plan of a study of some tables, checked as a whole."""
+    """The plan of a study from the arguments of `study`, checked as a whole."""
     faults = StudyFaults("fsframe.study", keyword=True)
     tables = tuple(_tables(data, roles, faults))
     said: dict[str, Any] = {"name": single.pop("name", "study")}
@@ -561,14 +561,14 @@ def _plan(
 
 
 def _listed(value: Any) -> Any:
-    """One or several values as a list of plain ones."""
+    """One or several values as a list of texts and numbers of Python."""
     if isinstance(value, (str, Chain)) or not isinstance(value, Iterable):
         value = [value]
     return [str(each) if isinstance(each, Chain) else _plain(each) for each in value]
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as Python's own."""
+    """A number of numpy as a number of Python; other values are returned as they are."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -598,7 +598,7 @@ def _tables(data: Any, roles: dict[str, Any], faults: StudyFaults) -> Iterator[S
 
 
 def _source(said: Mapping[str, Any], tables: Sequence[StudyTable], roles: Mapping[str, Any]) -> str:
-    """The request as a study file; tables that were not read from a file are comments."""
+    """The request as the text of a study file, with comments for tables not read from a file."""
     lines = ["# Requested by fsframe.study."]
     # JSON and TOML write text, numbers and lists of them alike.
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()]

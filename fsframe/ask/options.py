@@ -1,4 +1,4 @@
-"""The arguments of the functions for programs, and what answers their requests."""
+"""The arguments of the functions for programs, and the way in which their requests are answered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 Ask = Callable[[Request], RunRecord]
-"""Answers a request: for a program by `asking`, for a command by `fsframe.cli.running`."""
+"""A function that answers a request: that of `asking` for programs, or one of `cli.running`."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -45,7 +45,7 @@ class RunOptions(TypedDict, total=False):
     Parameters
     ----------
     workers : int
-        Number of worker processes that compute resamples. A script then calls this below
+        Number of worker processes that compute resamples. A script must make the call below
         ``if __name__ == "__main__":``, since each worker imports the script.
     executor : Engine or concurrent.futures.Executor
         Instead of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
@@ -61,7 +61,7 @@ class RunOptions(TypedDict, total=False):
     restart : bool
         Whether to discard what an interrupted run to `out` has left.
     mixed : bool
-        Whether to continue such a run on another kind of processor.
+        Whether an interrupted run may be continued on another kind of processor.
     """
 
     workers: int
@@ -77,7 +77,7 @@ class RunOptions(TypedDict, total=False):
 class TableOptions(TypedDict, total=False):
     """How data frames and files are read: arguments of `fsframe.read` besides label and groups.
 
-    Further side roles that plugins declare are taken as well.
+    Side roles that plugins declare are accepted too.
     """
 
     drop: str | int | Iterable[str | int]
@@ -114,14 +114,14 @@ class Options(TableOptions, RunOptions, total=False):
 def table_options(
     function: Callable[..., Any], options: Mapping[str, Any]
 ) -> tuple[TableOptions, RunOptions]:
-    """The further arguments of one of the functions: those about the table, those about the run.
+    """Divide the further arguments of a function into those about the table and about the run.
 
     Raises
     ------
     TypeError
-        For unknown ones, with what was meant.
+        For unknown arguments, with suggestions.
     RequestError
-        Listing workers, threads and memory that are no such number or size.
+        Listing invalid values of workers, threads and memory.
     """
     of_run = list(RunOptions.__annotations__)
     of_table = [*TableOptions.__annotations__, *(role.name for role in side_roles())]
@@ -149,9 +149,9 @@ def table_options(
 
 @contextlib.contextmanager
 def asking(function: str, options: RunOptions) -> Iterator[Ask]:
-    """What answers the requests of one of the functions for programs, with one set of workers.
+    """Context with a function that answers requests, all of them with one set of workers.
 
-    The run file records the function as its command.
+    Run files record `function`, the one that a program called, as their command.
 
     Raises
     ------
@@ -215,7 +215,9 @@ def classifier_text(text: str | None) -> str | None:
 
 
 def protocol_chain(name: str, base: str, given: Mapping[str, str | None]) -> Chain:
-    """The protocol `name` of `base`, with parameters as text; those that are None are left out.
+    """A chain of one stage: the protocol `name`, such as cross-validation, of the chain `base`.
+
+    `given` holds parameters as text; those that are None are left out.
 
     Raises
     ------
@@ -256,7 +258,7 @@ def table_of(
 
     Parameters
     ----------
-    data : Dataset, data frame, path, what is read in parts, or (n_samples, n_features) array
+    data : Dataset, data frame, path, table in parts, or (n_samples, n_features) array
         As in `fsframe.select`; an array only if `label` is one too.
     label : str, int or (n_samples,) array, optional
     groups : str, int or (n_samples,) array, optional
@@ -268,8 +270,8 @@ def table_of(
     Raises
     ------
     RequestError
-        If `data` is something else, a Dataset is given with a label or other roles, or arguments
-        for files with a data frame.
+        If `data` is something else, or if the arguments do not apply to it: a label or other roles
+        with a Dataset, arguments for files with a data frame.
     DataError, StoreError
         As raised by `fsframe.read`.
     """
@@ -296,7 +298,7 @@ def table_of(
             return read(data, label=label, **said), ""
         path = find_table(os.fspath(data))
         return read(path, label=label, **said), str(Path(path))
-    # Columns with several levels of names are called by tuples.
+    # A frame whose columns have several levels of names calls them by tuples.
     of_frame = isinstance(label, tuple) and label in getattr(data, "columns", ())
     apart = not (label is None or isinstance(label, (str, int)) or of_frame)
     if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
@@ -341,7 +343,7 @@ def table_of(
 
 
 def _is_matrix(data: Any) -> bool:
-    """Whether something is an array of rows and columns, sparse or nested lists too."""
+    """Whether `data` has rows and columns: an array, a sparse matrix or nested lists."""
     if isinstance(data, (list, tuple)):
         return bool(data) and all(isinstance(row, (list, tuple)) for row in data)
     return getattr(data, "ndim", None) == 2
