@@ -113,13 +113,13 @@ def audit_run(
     data : Dataset
         The table of the run.
     run : Run
-        Threads and workers; its entropy is that of the record.
+        Threads and workers; the seed is taken from the record instead.
     stages : list of int, optional
         Numbers of the stages; all by default. A stage is recomputed with all of its resamples. If
-        all stages are, the tests of pairs in the file are repeated as well.
+        all stages are recomputed, the tests of pairs in the file are repeated as well.
     memory : int, optional
-        Memory limit in bytes. Methods choose their algorithm as in the run; if its file does not
-        say how (docs/file-format.md, `request`), by this limit.
+        Memory limit in bytes. Methods choose their algorithm as in the run, or by this limit if the
+        run file does not record how (docs/file-format.md, `request`).
     report : callable, optional
         Called with each comparison as soon as it is known.
 
@@ -134,17 +134,18 @@ def audit_run(
     RequestError
         If the chain is not the one whose stages are recorded, or the run was allowed more memory.
     PluginError
-        As raised by the stages. One that fails on recorded results of others differs.
+        As raised by the stages. A stage that fails on recorded results is reported as different
+        instead.
 
     Notes
     -----
     Each stage starts from the recorded results of the earlier ones, so an altered stage is detected
-    by itself, and by the next stage if that depends on it. Of a table in parts nothing is used that
-    is stored beside it: values are read, coded and counted again. The comparison covers what the
-    digest of a stage covers (docs/file-format.md, section 4).
+    by itself, and by the next stage if that depends on it. Files stored beside a table in parts are
+    not used: its values are read, coded and counted again. The comparison covers what the digest of
+    a stage covers (docs/file-format.md, section 4).
     """
     if data.in_parts:
-        # What is stored beside the table is not evidence.
+        # Files stored beside the table prove nothing about its values.
         data = attrs.evolve(data, matrix=data.matrix.afresh())
     record.require_table(data)
     with preferring(record.providers()):
@@ -167,7 +168,7 @@ def audit_run(
         def compare(path: str, differences: Iterable[tuple[str, float]], recorded: bool) -> None:
             begin = perf_counter()
             try:
-                # They are computed here.
+                # The generator recomputes the stage here.
                 parts = list(differences)
             except PluginError as error:
                 parts = _failure(error, recorded=recorded)
@@ -185,8 +186,8 @@ def audit_run(
 
 
 def _route(record: RunRecord, chain: Chain, data: Dataset, memory: int | None) -> int:
-    """Bytes by which methods chose their algorithm in the run; as `memory` allows if its file does
-    not say it. RequestError if it is more than that, since the file may come from anybody."""
+    """Bytes by which methods chose their algorithm in the run, or that `memory` allows if the file
+    does not record them. RequestError if the file, which may come from anybody, asks for more."""
     allowed = route_of(chain, data, memory)
     then = memory_route(record) or allowed
     if then > allowed:
@@ -248,7 +249,7 @@ def _may_round(record: RunRecord) -> bool:
 def _verdict(
     path: str, parts: list[tuple[str, float]], rounding: bool, seconds: float
 ) -> StageAudit:
-    """The comparison from the parts whose bits differ, naming the one that differs most."""
+    """The comparison of a stage, given the parts whose bits differ; it names the worst of them."""
     if not parts:
         return StageAudit(path=path, verdict="same bits", seconds=seconds)
     place, worst = max(parts, key=lambda part: part[1])
@@ -257,7 +258,7 @@ def _verdict(
 
 
 def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
-    """The difference of a stage that failed on recorded results, as it did not in the run."""
+    """The difference of a stage that fails on recorded results, although the run finished."""
     if not (recorded and error.detail):
         raise error
     return [(f"it fails on the recorded results of the stages before it ({error})", np.inf)]
@@ -266,7 +267,7 @@ def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
 def _stage_again(
     record: RunRecord, chain: Chain, data: Dataset, run: Run, number: int
 ) -> Iterator[tuple[str, float]]:
-    """The difference of each part of a stage that is computed again; infinite where it cannot be
+    """Recompute a stage, and return the difference of each part; infinite where it cannot be
     rounding."""
     then, upstream = record.stages[number], last_selection(record.stages[:number])
     result = next(chain.steps(data, run, upstream, number))
@@ -282,7 +283,7 @@ def _stage_again(
 def _tests_again(
     record: RunRecord, chain: Chain, data: Dataset, run: Run
 ) -> Iterator[tuple[str, float]]:
-    """The differences of the tests of pairs, made again on the recorded results."""
+    """Repeat the tests of pairs on the recorded results, and return the difference of each part."""
     then = record.pair_tests
     assert then is not None
     key = run.child(len(chain.stages))

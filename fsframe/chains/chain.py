@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Chain", "Stage"]
 
 
-# A forecast of more seconds is reported before a chain runs.
+# A forecast of more than this many seconds is reported before a chain runs.
 _LONG = 3600.0
 _MOST_STAGES = Limits().stages
 
@@ -147,14 +147,14 @@ class Chain:
             Listing every stage whose parameters do not suit the table.
         DataError
             If stages do not support the label, or roles of columns or rows, such as groups or
-            nominal columns. All of these are listed, with what suits no parameter, and the missing
-            values that the first stage refuses.
+            nominal columns. All of these are listed, together with unsuitable parameters and the
+            missing values that the first stage refuses.
         """
         refused = list(self.role_problems(data))
         problems = list(self.request_problems(data))
         if refused:
             first = self.stages[0].method
-            # Alone they are refused when this stage runs, which is before any work, too.
+            # Missing values alone are refused when the first stage runs, also before any work.
             if isinstance(first, Selector) and data.in_memory:
                 refused += first.missing_problems(data)
             raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
@@ -162,10 +162,10 @@ class Chain:
             raise RequestError("\n".join(problems))
 
     def request_problems(self, data: Dataset) -> Iterator[str]:
-        """The problems of parameters that `check_request` raises, one sentence each."""
+        """The problems with parameters that `check_request` raises, one sentence each."""
         for stage in self.stages:
             method = stage.method
-            # The problems of a label that it does not take are told by `role_problems`.
+            # A label that the method does not take is reported by `role_problems`.
             if isinstance(method, Selector) and data.task in method.tasks_taken():
                 for problem in method.check_request(data):
                     yield f"{stage.name}: {problem}"
@@ -231,8 +231,8 @@ class Chain:
             )
 
     def forewarnings_of_base(self, wrapping: Selector, data: Dataset) -> Iterator[str]:
-        """What the method of a wrapping stage says of the stages that it resamples: all of this
-        chain, or those on its left (`Selector.said_of_base`)."""
+        """The warnings of `wrapping` about the stages that it resamples: those on its left, or the
+        whole chain if it is not a stage of it (`Selector.said_of_base`)."""
         for stage in self.stages:
             if stage.method is wrapping:
                 break
@@ -246,8 +246,8 @@ class Chain:
         Returns
         -------
         Cost or None
-            None if a stage does not declare it. After a stage that does not declare how many
-            columns it keeps, all of its columns are assumed.
+            None if a stage does not declare its cost. A stage that does not declare how many
+            columns it keeps is assumed to keep all of them.
         """
         total, formula, left, largest = 0.0, "", p, Cost(seconds=0.0, formula="")
         for position, stage in enumerate(self.selecting):
@@ -279,7 +279,8 @@ class Chain:
         )
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
-        """Each method with its table, of all columns; filled after a stage that fills it."""
+        """Each method with the table it sees, with all columns; gaps are filled after a stage that
+        fills them."""
         filling = False
         for stage in self.stages:
             if filling:
@@ -295,14 +296,14 @@ class Chain:
 
     @property
     def natural_zero(self) -> bool:
-        """Whether a score of 0 says that a column carries nothing (`Selector.natural_zero`)."""
+        """Whether a score of 0 means that a column has no information (`Selector.natural_zero`)."""
         selecting = self.selecting
         return bool(selecting) and getattr(selecting[-1].method, "natural_zero", False)
 
     def statements(self) -> Iterator[tuple[str, Statement]]:
-        """Each stage that tests, by name, and what it states (`Selector.statement`).
+        """The name of each stage that tests, with its statement (`Selector.statement`).
 
-        Stages that a later one resamples are left out, as their decisions are.
+        Stages that a later one resamples are left out, since their decisions do not count.
         """
         selecting = self.selecting
         wrapping = [k for k, stage in enumerate(selecting) if wraps_left(stage.method)]
@@ -315,21 +316,21 @@ class Chain:
                 yield stage.name, statement
 
     def _last_of_base(self, place: int) -> Selector | None:
-        """The last selector of what the stage at `place` resamples; None if it resamples none."""
+        """The last selector that the stage at `place` resamples; None if it resamples none."""
         base = self._base_of(place)
         selecting = () if base is None else base.selecting
         last = selecting[-1].method if selecting else None
         return last if isinstance(last, Selector) else None
 
     def _base_of(self, place: int) -> Chain | None:
-        """What the stage at `place` resamples; None if it resamples no chain."""
+        """The chain that the stage at `place` resamples; None if it resamples no chain."""
         method = self.stages[place].method
         named = getattr(method, "base", None)
         try:
             if getattr(method, "wrapping", False):
                 return Chain.parse(named) if named else Chain(self.stages[:place])
         except FsframeError:
-            # A stage that reads its base itself may name more than a chain.
+            # The base of a stage that reads it itself need not be the text of a chain.
             pass
         return None
 
@@ -349,7 +350,7 @@ class Chain:
     ) -> Iterator[StageResult]:
         """Run the stages from `start` on `data`, and yield their results.
 
-        Stage i draws from ``run.child(i)``, or ``run.child(i, part)`` in one of many resamples.
+        Stage i draws from ``run.child(i)``, or, in resample `part`, from ``run.child(i, part)``.
         Stages that a later stage resamples also run on the whole table, for their weights and
         pairs.
         """
@@ -471,7 +472,7 @@ class Chain:
             Memory limit of the whole run in bytes, including workers and copies of the table but
             not interpreters and libraries; by default each fit is limited, as in Run.
         threads : int, optional
-            Bound, as in Run.
+            Maximum number of threads of a fit, as in Run.
         executor : Engine or concurrent.futures.Executor, optional
             Where resamples are computed, such as a process pool or a dask client's executor; by
             default in this process, one after the other. Results do not depend on it.
@@ -479,10 +480,10 @@ class Chain:
             An open checkpoint; by default one beside `out`. Results of an interrupted attempt of
             the same run are reused.
         restart : bool
-            Whether to discard them instead.
+            Whether to discard such results instead.
         mixed : bool
-            Whether to reuse them even if they were computed on another kind of processor, or with
-            other versions of the numerical libraries; the run file records this.
+            Whether to reuse such results even if they were computed on another kind of processor,
+            or with other versions of the numerical libraries; the run file records this.
         source, command : str
             Path of the table and the command, for the run file.
         label : str or int, optional
@@ -498,8 +499,8 @@ class Chain:
         Raises
         ------
         StoreError
-            Before any work starts if `out` exists, or an unfinished run of something else or of
-            another process is there; later if something cannot be written.
+            Before any work starts if `out` exists, or if an unfinished run of something else or of
+            another process is beside it; later if a file cannot be written.
         EngineError
             If the workers are lost.
         DataError, PluginError, RequestError

@@ -1,4 +1,4 @@
-"""A chain computed stage by stage, its pairs tested, and what its run file and its log say."""
+"""Run a chain stage by stage, test its pairs, and record all of it for the run file and the log."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ _LOG.addHandler(logging.NullHandler())
 
 
 class RunLog(Observer):
-    """Logs start, stages and end of each run as INFO, stored units as DEBUG, warnings as WARNING,
+    """Log start, stages and end of each run as INFO, stored units as DEBUG, warnings as WARNING,
     failures as ERROR.
 
-    Programs show them with ``logging.basicConfig(level=logging.INFO)``; commands write them to the
+    Programs show the log with ``logging.basicConfig(level=logging.INFO)``; commands write it to the
     file of ``--log``.
     """
 
     def run_began(self, run: Mapping[str, Any]) -> None:
-        """Chain, table and seed."""
+        """Log chain, table and seed."""
         _LOG.info(
             "%s on %s (%d × %d), seed %s", run["chain"], run["data"], run["n_samples"],
             run["n_features"], run["seed"],
         )  # fmt: skip
 
     def unit_kept(self, unit: Mapping[str, Any]) -> None:
-        """The stored resamples."""
+        """Log the resamples that were stored."""
         _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
 
     def stage_ended(self, number: int, stage: Any) -> None:
-        """Name, time and number of columns."""
+        """Log name, time and number of kept columns, and the warnings of the stage."""
         kept = "" if stage.selection is None else f": {len(stage.selection.selected)} columns"
         _LOG.info("%s%s, %.2f s", stage.name, kept, stage.seconds)
         for warning in stage.warnings:
             _LOG.warning("%s: %s", stage.name, warning)
 
     def run_ended(self, record: Any) -> None:
-        """Number of columns, and the digest of the result."""
+        """Log the number of kept columns, the digest of the result, and the warnings of the run."""
         for warning in record.warnings:
             _LOG.warning("%s", warning)
         # The digest reads every array of the record.
@@ -70,7 +70,7 @@ class RunLog(Observer):
             _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
 
     def run_failed(self, error: BaseException) -> None:
-        """The exception that ended the run."""
+        """Log the exception that ended the run."""
         _LOG.error("%s: %s", type(error).__name__, error)
 
 
@@ -82,8 +82,8 @@ def record_of(
 ) -> RunRecord:
     """Run `chain` on `data`, stage by stage, and return its record.
 
-    With `run.checkpoint`, stages that it has are not computed, and others are stored there; the
-    observers `active` are notified of each.
+    With `run.checkpoint`, stages stored there are not computed, and others are added to it. The
+    observers `active` are notified of each stage.
     """
     stages: list[StageRecord] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
@@ -94,12 +94,12 @@ def record_of(
         if stage.selection is not None:
             selected, scores = stage.selection.selected, stage.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
-    # Executors of other libraries do not know their workers' fingerprints.
+    # Executors of other libraries lack this method: they do not know their workers' fingerprints.
     others: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
     mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
     differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     tests, untested = answer_tests(chain.stages, stages, data, run.child(len(chain.stages)))
-    # An evaluation says it itself.
+    # An evaluation, as a stage, gives this warning itself.
     said = {warning for stage in stages for warning in stage.warnings}
     repeated = [text for text in repeated_rows(data) if text not in said]
     asked = Manifest.of(chain, data, run.entropy, memory=run.route)
@@ -123,7 +123,7 @@ def record_of(
         ),
         environment={
             **environment(),
-            # Also of plugins in bases, and of classes registered in this process.
+            # Includes plugins in bases, and classes registered in this process.
             **{k: v for k, v in asked.software.items() if k.startswith(("plugin ", "class "))},
             "providers": providers(asked.chain),
             "request": {"sha256": asked.identity, "memory": run.route},
@@ -134,7 +134,7 @@ def record_of(
 
 
 def _recorded_stages(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageRecord]:
-    """The record of each stage: finished ones from the checkpoint, then the rest computed."""
+    """The record of each stage: finished stages from the checkpoint, then computed ones."""
     keeper = run.checkpoint
     upstream: Selection | None = None
     start = 0
@@ -167,8 +167,8 @@ def _stage_call(
 
 
 def stage_record(stage: Stage, run: Run, result: StageResult, seconds: float = 0.0) -> StageRecord:
-    """The record of a stage with its result, for the run file; `run` is that of the stage, and an
-    audit, which compares what was computed, needs no `seconds`."""
+    """The record of a stage for the run file; `run` is the context of the stage, and `seconds` may
+    be left out by an audit, which compares results only."""
     offer = registry_of_class(type(stage.method)).offer(stage.name)
     values = stage.method.values()
     common: dict[str, Any] = {
@@ -186,7 +186,7 @@ def stage_record(stage: Stage, run: Run, result: StageResult, seconds: float = 0
 
 
 _STRONGEST = 50
-"""Number of pairs of the largest weights that are tested even if their features were dropped."""
+"""Number of pairs with the largest weights that are tested even if their features are not kept."""
 
 
 def tester_offer() -> Offer | None:
@@ -202,14 +202,14 @@ Selecting = tuple[Stage, StageRecord, Selection]
 def answer_tests(
     stages: Sequence[Stage], records: Sequence[StageRecord], data: Dataset, run: Run
 ) -> tuple[PairTestRecord | None, str]:
-    """Test the pairs of kept features, and the pairs of the largest weights.
+    """Test the pairs of kept features, and the pairs with the largest weights.
 
     Parameters
     ----------
     stages : sequence of Stage
-        Of the chain.
+        The stages of the chain.
     records : sequence of StageRecord
-        Their results.
+        The results of the stages.
     data : Dataset
     run : Run
         Context of the tests, with a key that no stage has.
@@ -218,9 +218,9 @@ def answer_tests(
     -------
     tests : PairTestRecord, optional
         None if there are no pair weights, or the pairs cannot be tested. If the weights come from a
-        stage that tests pairs, its tests.
+        stage that tests pairs, its own tests.
     reason : str
-        Why weighted pairs could not be tested; else empty.
+        Why weighted pairs could not be tested; empty otherwise.
     """
     selecting = [
         (stage, record, record.selection)
@@ -254,12 +254,12 @@ def answer_tests(
         stage = Stage(testing.name, tester)
         return _tests_record(stage, testing, run.key, tests, data), ""
     except FsframeError as error:
-        # The result is valid without them.
+        # The result of the run is valid without the tests.
         return None, f"pairs were not tested for interaction: {error}"
 
 
 def _chosen_from(selecting: Sequence[Selecting], weighing: Stage) -> int:
-    """Number of pairs of the columns that a multivariate stage, or the weighing one, was given."""
+    """Number of pairs in the widest input of a multivariate stage, or of the one with weights."""
     columns = 0
     for stage, _, selection in selecting:
         if stage is weighing or not getattr(stage.method, "univariate", False):
@@ -307,10 +307,10 @@ def _tests_record(
 
 
 def _facts_of_table(data: Dataset) -> dict[str, Any]:
-    """How the table was read, and the kinds and roles of its columns and rows, as far as given."""
+    """How the table was read, and the kinds and roles that were given to its columns and rows."""
     facts: dict[str, Any] = {"reading": dict(data.reading)} if data.reading else {}
     if data.groups is not None:
-        # Without the names of the groups, which may be those of people.
+        # Without the names of the groups, which may be names of people.
         codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
         facts["groups"] = {"name": data.group_name, "number": data.n_groups, "sha256": codes}
     names = np.array(data.feature_names, dtype=object)

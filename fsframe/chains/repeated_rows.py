@@ -32,15 +32,16 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
     Notes
     -----
     A column looks like an identifier of repeated rows if it holds at least 8 different whole
-    numbers, each in 2 rows on average, and the rows of each number are consecutive and have the
-    same label. (If label and number increase together, the column may as well be a feature that
-    separates the classes, and is not reported.)
+    numbers, each in at least 2 rows on average, and the rows of each number are consecutive and
+    have the same label. (If label and number increase together, the column may as well be a feature
+    that separates the classes, and is not reported.)
 
-    Rows look repeated if far more of them than expected by chance have as their nearest row of the
-    same class, over standardised columns, the one before or after it in that class (strictly, so
-    that duplicates among few values do not count): in random order 2 of m − 1. Reported if the
-    share is 0.15 above that and the binomial p is below 1e-6. At most 500 rows out of the first
-    5000 are tested, over at most 100 columns spread over the table.
+    Rows look repeated if too many are adjacent, within their class, to the row of that class that
+    is nearest by standardised columns. The adjacent row has to be strictly nearer than all others,
+    so that duplicates among few values do not count. In random order the share is 2 / (m − 1) for a
+    class of m rows. A share is reported if it exceeds that by 0.15 and its binomial p is below
+    1e-6. At most 500 rows of each class in the first 5000 rows are tested, over at most 100 columns
+    spread over the table.
     """
     if (
         data.task != "classification"
@@ -102,7 +103,7 @@ def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
 
 
 def _adjacent_shares(data: Dataset) -> tuple[float, float]:
-    """Share of rows with their nearest row adjacent, and by chance; zeros if not suspicious."""
+    """Shares of rows next to their nearest row, observed and by chance; zeros if not suspicious."""
     rows = min(data.n_samples, _MOST_ROWS)
     columns = np.unique(np.linspace(0, data.n_features - 1, _MOST_COLUMNS).astype(np.intp))
     table = np.hstack([data.columns(int(c), int(c) + 1)[:rows].astype(np.float64) for c in columns])
@@ -136,7 +137,7 @@ def _adjacent_shares(data: Dataset) -> tuple[float, float]:
 
 
 def _tail(hits: int, n: int, chance: float) -> float:
-    """Probability of at least so many hits among n; SciPy's takes a quarter of a second to import.
+    """Binomial probability of at least `hits` among n; importing SciPy's takes 0.25 seconds.
 
     >>> round(_tail(2, 3, 0.5), 12), _tail(0, 3, 0.5), _tail(3, 3, 1.0)
     (0.5, 1.0, 1.0)

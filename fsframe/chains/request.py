@@ -1,4 +1,4 @@
-"""A request: a chain on a table, how it may be computed, and the file that keeps its result."""
+"""A request: a chain on a table, the limits of the computation, and the file for the result."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _run_file(given: str | os.PathLike[str] | None) -> str | os.PathLike[str] | 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Request:
-    """A chain on a table: what is asked, within which limits, and where the result is kept.
+    """A chain to run on a table, with the limits of the computation and the file for the result.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Request:
     path : path
         File of the table, which must not be replaced; empty if there is none.
     source, command : str
-        For the run file: where the table is, and how the run was asked for.
+        For the run file: where the table is, and the command or call that made the request.
     memory, threads : int, optional
         As for `Chain.run`.
     other_tables, route : int, optional
@@ -68,9 +68,9 @@ class Request:
     overwrite, restart, mixed : bool
         As for `Chain.run`.
     details : mapping of str to str
-        What ``fsframe resume`` needs besides to continue the run.
+        Further options that ``fsframe resume`` needs to continue the run.
     part : str
-        Which of several runs it is, for bars of progress, such as ``run 2 of 14``.
+        Which of several runs this is, for progress bars, such as ``run 2 of 14``.
     """
 
     chain: RunsInSteps
@@ -95,19 +95,19 @@ class Request:
         return self.route or route_of(self.chain, self.data, self.memory, self.other_tables)
 
     def shares(self, executor: Engine | Executor | None = None) -> MemoryShares | None:
-        """How the run divides its memory; `fsframe.chains.stage.shares_of`."""
+        """How the run divides its memory, from `fsframe.chains.stage.shares_of`."""
         return shares_of(
             self.chain, self.data, self.memory, executor,
             other_tables=self.other_tables, route=self.route,
         )  # fmt: skip
 
     def answer(self) -> RunRecord | None:
-        """The result, if `out` holds it already; None if it is to be computed.
+        """The result, if `out` holds it already; None if it has to be computed.
 
         Raises
         ------
         StoreError
-            If another file is there, saying in what its request differs.
+            If `out` holds the result of another request; the message lists the differences.
         """
         if self.out is None or self.overwrite or self.restart:
             return None
@@ -129,9 +129,9 @@ class Request:
         return [self.path] if os.fspath(self.path) else []
 
     def checkpoint(self, *, overwrite: bool = False) -> Checkpoint | None:
-        """The folder beside `out` for finished units; None if no file is written.
+        """Open the folder beside `out` for finished units; None if no file is written.
 
-        With `overwrite` also where `out` exists.
+        With `overwrite`, `out` may exist.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Request:
             return None
         self.chain.check_request(self.data)
         overwrite = overwrite or self.overwrite
-        # What `fsframe resume` needs to continue the run.
+        # For `fsframe resume`.
         asked = {"source": self.source, "command": self.command, **self.details}
         if overwrite:
             asked["overwrite"] = "yes"
@@ -160,11 +160,11 @@ class Request:
         listener: Callable[[Progress], None] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> RunRecord:
-        """Compute the result, and write it to `out`; arguments and errors as of `Chain.run`.
+        """Compute the result, and write it to `out`; arguments and errors as in `Chain.run`.
 
-        With `out`, finished stages and resamples are kept beside it until it is written; those of
-        an interrupted attempt are reused, or discarded with `restart`. `checkpoint` is used, and
-        closed, if it is given.
+        Finished stages and resamples are stored beside `out` until it is written; those of an
+        interrupted attempt are reused, or discarded with `restart`. A given `checkpoint` is used
+        for this, and closed at the end.
         """
         run = self._context(executor, listener)
         _check_names(self.chain)
@@ -177,7 +177,7 @@ class Request:
                 record = self._recorded(run, active)
                 _notify_end(active, record)
             return record.as_result()
-        # Resolved once, since a plugin may change the working directory.
+        # Made absolute now, since a plugin may change the working directory.
         target = check_destination(
             self.out, overwrite=self.overwrite, apart_from=[*self._tables(), self.source or None]
         )
@@ -198,7 +198,7 @@ class Request:
     def _context(
         self, executor: Engine | Executor | None, listener: Callable[[Progress], None] | None
     ) -> Run:
-        """What the stages are given besides the table, within the limits of the request."""
+        """The context of the stages, with the limits of the request."""
         shares = self.shares(executor)
         limits = {
             "threads": self.threads,
@@ -235,7 +235,7 @@ def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
 
 
 def _observers() -> Observers:
-    """The observers of this run; one that cannot be loaded gives a warning."""
+    """The observers of this run, with a warning for each that cannot be loaded."""
     usable, wrong = [], []
     for offer in observers.offers():
         try:
@@ -248,7 +248,7 @@ def _observers() -> Observers:
 
 
 def _notify_end(active: Observers, record: RunRecord) -> None:
-    """Pass on the finished record; failures are warned of, since the record is complete."""
+    """Notify observers of the record; their failures are only warnings, as it is complete."""
     known = len(active.warnings)
     active.notify("run_ended", record)
     for text in active.warnings[known:]:
@@ -256,7 +256,7 @@ def _notify_end(active: Observers, record: RunRecord) -> None:
 
 
 def _check_names(chain: RunsInSteps) -> None:
-    """Refuse stages whose name no longer means their class, since records look it up by name."""
+    """Refuse stages whose name now refers to another class, since records refer to it by name."""
     for stage in chain.stages:
         registered = registry_of_class(type(stage.method))[stage.name]
         if registered is not type(stage.method):
@@ -268,7 +268,7 @@ def _check_names(chain: RunsInSteps) -> None:
 
 
 def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
-    """Refuse workers with other versions now: the first stage may take hours in this process."""
+    """Refuse workers with other versions before the first stage, which may take hours by itself."""
     if run.executor is None:
         return
     from fsframe.execution.engine import engine_of
@@ -292,7 +292,7 @@ def stored_answer(
     Raises
     ------
     StoreError
-        If another file is there, or `out` cannot be written.
+        If `out` holds the result of another request, or cannot be written.
     """
     if not os.path.lexists(out):
         check_destination(out, apart_from=apart_from)
@@ -311,7 +311,7 @@ def stored_answer(
 
 
 def recorded_request(record: RunRecord) -> Manifest:
-    """What a run was asked for, as far as its file says it."""
+    """The request that a run answered, as far as its file records it."""
     there = dict(record.environment)
     versions = {"python": ".".join(str(there.get("python", "")).split(".")[:2])}
     for name, version in there.items():
@@ -327,8 +327,8 @@ def recorded_request(record: RunRecord) -> Manifest:
 
 
 def memory_route(record: RunRecord) -> int | None:
-    """Bytes by which the methods of a run chose their algorithm; None if its file does not say."""
+    """Bytes by which the methods of a run chose their algorithm; None if its file has none."""
     request = record.environment.get("request")
     memory = request.get("memory") if isinstance(request, Mapping) else None
-    # The file may come from anybody.
+    # The file may come from anybody, so its type is not certain.
     return memory if type(memory) is int and memory > 0 else None

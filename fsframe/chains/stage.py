@@ -1,4 +1,4 @@
-"""Stages of a chain, and the share of the memory that each may take."""
+"""Stages of a chain, and the share of memory that each may take."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def workers_hint(chain: RunsInSteps, option: str) -> str:
 
 
 def find_method(name: str) -> type[Selector] | type[Classifier]:
-    """The selector or classifier of that name.
+    """The class of the selector or classifier called `name`.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def find_method(name: str) -> type[Selector] | type[Classifier]:
 
 
 def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
-    """The registry that a method's name is looked up in."""
+    """The registry in which a method's name is looked up."""
     return classifiers if issubclass(method, Classifier) else selectors
 
 
@@ -115,8 +115,8 @@ class MemoryShares:
     bound : int
         The requested limit, without interpreters and libraries.
     table : int
-        The table in this process, and other tables in memory; of a table in parts, the facts about
-        its columns.
+        The table in this process (if it is in parts, only the facts about its columns), and other
+        tables in memory.
     shared : int
         Copies of the table for workers.
     copied : int
@@ -129,7 +129,7 @@ class MemoryShares:
         Limit of one fit, besides the table and its copy.
     route : int
         The limit by which methods choose their algorithm: that of a single fit. It depends on the
-        table and the bound, not on workers.
+        chain, the table and the bound, not on workers.
     """
 
     bound: int
@@ -154,8 +154,8 @@ def working_memory(n_samples: int, n_features: int, workers: int = 0) -> int:
 
     Notes
     -----
-    They are buffers of libraries, memory that Python's allocator keeps, the names of features, the
-    results and the image of the run file. They do not depend on the limit.
+    This covers buffers of libraries, memory that Python's allocator keeps, the names of features,
+    the results and the image of the run file. It does not depend on the limit.
 
     Examples
     --------
@@ -189,19 +189,19 @@ def shares_of(
         Bytes of other tables in memory.
     route : int, optional
         The `MemoryShares.route` that the run was started with, if it is continued with another
-        limit: methods keep choosing their algorithm by that one.
+        limit: methods must keep choosing their algorithm by it.
 
     Raises
     ------
     RequestError
-        If the limit is too small for the table, its copies and the minimum of the first stage; the
-        message names a sufficient limit.
+        If the limit is too small for the table, its copies and the minimum of a fit; the message
+        names a sufficient limit.
 
     Notes
     -----
-    These are counted: the table in this process; one mapped copy of it for worker processes on this
-    machine, or one per worker elsewhere; for each concurrent fit its copy of the rows if a stage
-    resamples (two for nested folds); the program itself (`working_memory`). The rest is divided
+    The run counts the table in this process; one mapped copy of it for worker processes on this
+    machine, or one per worker elsewhere; a copy of the rows for each concurrent fit if a stage
+    resamples (two for nested folds); and the program itself (`working_memory`). The rest is divided
     equally among fits. Interpreters and libraries are not counted (see `docs/executors.md`).
 
     Examples
@@ -249,8 +249,8 @@ def shares_of(
 def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, other_tables: int = 0) -> int:
     """Bytes by which methods choose their algorithm: those of a single fit within `bound`.
 
-    Parameters as in `shares_of`. It depends on the table and the bound, not on workers, and is part
-    of what identifies a request.
+    Parameters as in `shares_of`. The number depends on the chain, the table and the bound, not on
+    workers, and is part of what identifies a request.
     """
     if bound is None:
         return DEFAULT_MEMORY
@@ -261,7 +261,7 @@ def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, other_tables:
 
 
 def _table_bytes(data: Dataset) -> int:
-    # A table in parts stays in its files, but not what is known of its columns.
+    # The values of a table in parts stay in its files; the facts about its columns do not.
     return int(data.matrix.facts.nbytes if data.in_parts else data.nbytes)
 
 
@@ -272,7 +272,7 @@ def _copied_bytes(chain: RunsInSteps, data: Dataset) -> int:
 
 
 def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
-    """The largest number of copies of the whole table that a stage holds, as far as known.
+    """The largest number of copies of the whole table that any stage holds, as far as it is known.
 
     Parameters
     ----------
@@ -283,10 +283,11 @@ def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
 
     Notes
     -----
-    The number of columns that a stage keeps is known if `top` is an integer. The next stage has a
-    copy of these columns; if their number is not known, only what it resamples is counted.
+    The number of columns that a stage keeps is known if `top` is an integer. The next stage holds a
+    copy of these columns; if their number is not known, it counts only if it resamples, with all
+    columns.
     """
-    # Number of columns of the next stage; 0 if not known.
+    # `known` is the number of columns that the next stage gets; 0 if not known.
     most, known = 0.0, n_features
     for place, method in enumerate(methods):
         if known:
@@ -303,7 +304,7 @@ def _workers(executor: Any) -> tuple[int, bool]:
     """The number of concurrent fits of an executor, and whether they run on this machine."""
     if executor is None:
         return 1, True
-    # An Engine says both.
+    # An Engine has both attributes; other executors are recognized by their module.
     here = getattr(executor, "mappable", not type(executor).__module__.startswith("distributed"))
     workers = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
     return max(1, int(workers or os.cpu_count() or 1)), bool(here)
