@@ -1,4 +1,4 @@
-"""The functions for programs and notebooks: select, evaluate, stability, compare, study."""
+"""The functions for programs: select, inspect, evaluate, stability, compare, study."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
 
 
 def classifier_text(text: str | None) -> str | None:
-    """The stage that `--classifier` names: a stage, or ``sklearn`` with the name of a class.
+    """The stage for ``--classifier``: the given one, or ``sklearn`` if a class is given.
 
     >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
     'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
@@ -239,7 +239,7 @@ def texts_of(**given: Any) -> dict[str, str | None]:
 
 
 def named_tables(data: Any) -> list[tuple[str, Any]]:
-    """One or several tables with names: those of a mapping, else ``data1``, ``data2``, …"""
+    """The given tables, each with its name in a mapping, or ``data``, or ``data1``, ``data2``, …"""
     if isinstance(data, Mapping):
         return [(str(name), each) for name, each in data.items()]
     if isinstance(data, (list, tuple)):

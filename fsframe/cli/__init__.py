@@ -90,9 +90,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
-    """Where an option belongs that a command does not have, or what was meant; empty if unknown.
+    """A message about an option that a command does not have: where it belongs, or what was meant.
 
-    `given` are all words of the command line.
+    Empty if neither is known. `given` holds all words of the command line.
     """
     option, command, parent = error.option_name, context.command, context.parent
     group = command if hasattr(command, "last") else parent and parent.command
@@ -154,7 +154,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_error(f"not enough memory{detail}; screen first, or use fewer columns")
         return FsframeError.exit_code
     except BaseException as error:
-        # The messages of Python and Rust; a small address space is the usual cause.
+        # Messages of Python and Rust; the usual cause is a small address space.
         if not re.search(r"can't (start new|spawn worker) thread", str(error)):
             raise
         say_error(

@@ -1,4 +1,4 @@
-"""The group of all commands, and how it runs one with bounded time and memory."""
+"""The group of all commands, which can run a command within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     import subprocess
 
 READER_GONE = 141
-"""Exit code where the reader of the output went away, as of a program stopped by SIGPIPE."""
+"""Exit code if the reader of the output went away: that of a program stopped by SIGPIPE."""
 
 MEMORY = 4_000_000_000
-"""Bytes of address space of the child, of which the program reserves about 1.1 GB."""
+"""Limit of the child's address space in bytes; the program itself reserves about 1.1 GB of it."""
 
 SECONDS = 60
-"""Processor time of the child."""
+"""Limit of the child's processor time."""
 
 _META = "fsframe.contained"
 _CHILD = "import sys; sys.path[:] = {path!r}; from fsframe.cli import main; main()"
@@ -49,15 +49,15 @@ contained_option = option(
     expose_value=False,
     callback=_take,
 )
-"""The option ``--contained`` of the program, before the name of a command."""
+"""The option ``--contained`` of the program, given before the name of a command."""
 
 
 def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SECONDS) -> int:
-    """The exit code of a command in a child process with limits, which is waited for.
+    """Run a command in a child process with limits, wait for it, and return its exit code.
 
     `words` are what follows ``fsframe --contained``, `memory` the bytes of address space and
-    `seconds` the processor time of the child. It has the same user, files and network. The limits
-    are those of POSIX (`setrlimit`); no core is dumped.
+    `seconds` the processor time of the child. The child has the same user, files and network. The
+    limits are those of POSIX (`setrlimit`); no core is dumped.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def _waited_for(child: subprocess.Popen[bytes]) -> int:
         try:
             return child.wait()
         except KeyboardInterrupt:
-            # The terminal has interrupted the child too, which ends by itself.
+            # The terminal has interrupted the child too, which will end by itself.
             continue
 
 
-# What other programs call `chain`.
+# Names of `chain` in other programs.
 _CALLED_ELSEWHERE = {"fit", "run", "select"}
 
-# They load neither tables nor numerical kernels.
+# Commands that load neither tables nor numerical kernels.
 _LIGHT = {"info", "methods", "new-plugin", "plugins", "show", "verify"}
 
 
@@ -166,7 +166,7 @@ class CommandGroup(click.Group):
         except (KeyboardInterrupt, MemoryError):
             raise
         except BrokenPipeError:
-            # click would make exit code 1 of it, that of an error.
+            # click would turn it into exit code 1, which means an error.
             raise click.exceptions.Exit(READER_GONE) from None
         except BaseException as error:
             name = ctx.invoked_subcommand

@@ -1,4 +1,4 @@
-"""Options and arguments of several commands: methods, engines, output files, folds."""
+"""Options and arguments shared by commands: methods, engines, output files, folds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ METHODS: dict[str, Registry] = {
 
 
 def listed() -> list[Offer]:
-    """All methods, each once: the registry of classifiers also has regressors."""
+    """All methods, each once, although the registry of classifiers also has the regressors."""
     return [
         offer
         for registry in METHODS.values()
@@ -47,12 +47,12 @@ def listed() -> list[Offer]:
 
 
 def summaries(offers: Iterable[Offer]) -> dict[str, str]:
-    """Names of offers, with what they are."""
+    """Name → summary of each offer."""
     return {offer.name: offer.entry.summary for offer in offers}
 
 
 def by_family(offers: Iterable[Offer], otherwise: str = "other") -> dict[str, list[Offer]]:
-    """Offers by family, in alphabetical order; `otherwise` is that of offers without one."""
+    """Offers by family, in alphabetical order; those without a family are under `otherwise`."""
     families: dict[str, list[Offer]] = {}
     for offer in offers:
         families.setdefault(getattr(offer.entry, "family", "") or otherwise, []).append(offer)
@@ -60,11 +60,11 @@ def by_family(offers: Iterable[Offer], otherwise: str = "other") -> dict[str, li
 
 
 complete_method = completing(lambda: summaries(listed()))
-"""Completes the name of a method, stability metric or measure."""
+"""The shell completion for the name of a method, stability metric or measure."""
 
 
 def offered(registry: Registry) -> dict[str, Any]:
-    """Settings of an option that takes a name of the registry, and refuses others."""
+    """Settings of an option that takes the name of an offer in `registry`, and refuses others."""
 
     def check(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
         if name is not None:

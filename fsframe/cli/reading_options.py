@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
 
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names", "transpose")
-"""The arguments of `fsframe.read` that `read_table` has too."""
+"""The arguments of `fsframe.read` that `read_table` takes too."""
 
 
 def _joined(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> str | None:
@@ -26,7 +26,7 @@ def _joined(context: click.Context, parameter: click.Parameter, given: Sequence[
 
 
 def _of_role(name: str) -> Option:
-    """The option of a role of columns; for names separated by commas it may be given repeatedly."""
+    """The option of a role of columns; one that takes several names may be given repeatedly."""
     role = ROLES[name]
     several: dict[str, Any] = (
         {"multiple": True, "callback": _joined} if role.given == "columns" else {}
@@ -63,7 +63,7 @@ _FORM = (
 )
 
 form_options = all_options(*_FORM)
-"""The options that say how a table is spelled, not which column is what."""
+"""The options for the format of a table, without those for the roles of its columns."""
 
 reading_options = all_options(
     _of_role("label"),
@@ -97,18 +97,18 @@ reading_options = all_options(
 
 _PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[attr-defined]
 READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
-"""Names of these options."""
+"""Names of the options that `read_data` takes."""
 
 
 def read_data(path: str, **options: Any) -> Dataset:
-    """The table at `path`, read as the command line's options say."""
+    """Read the table at `path` with the options of the command line."""
     from fsframe.table.read import read
 
     return read(path, **reading_arguments(**options))
 
 
 def reading_arguments(**options: Any) -> dict[str, Any]:
-    """The command line's options as the arguments of `fsframe.read`, those not given left out."""
+    """The options of the command line that were given, as arguments of `fsframe.read`."""
     from fsframe.table.columns import feature_groups_of
 
     arguments: dict[str, Any] = {
@@ -135,10 +135,10 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
 
 
 def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -> list[str]:
-    """The ways to use a table: the words `given` with further options, or lines of a study's file.
+    """The ways to use an untidy table, each as a whole command or as a line of a study file.
 
-    `command` is the one that was called, as click has it; the options are its own if it takes
-    `--label`.
+    Commands are the words `given` with further options, if the click command `command`, which was
+    called, takes `--label`.
     """
     from fsframe.table.doubts import as_words
 
@@ -156,7 +156,7 @@ def _list(text: str | None) -> tuple[str, ...]:
 
 
 def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
-    """`size=S<M<L,grade` as the order of levels by column."""
+    """The levels of each ordinal column, in order, from a text such as ``size=S<M<L,grade``."""
     orders = level_orders(text or "")
     for name, levels in orders.items():
         if levels and (len(levels) < 2 or not all(levels)):
@@ -169,7 +169,7 @@ def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def _column(text: str | None, option: str) -> str | int | None:
-    """A column's name, or for a number its index from 0, as `read` takes it."""
+    """A column as an argument of `read`: its name, or its index from 0 if `text` is a number."""
     if text is None:
         return None
     body = text.strip()

@@ -1,4 +1,4 @@
-"""Run files, comparisons and studies as arguments, their tables, and names of run files."""
+"""Arguments that name run files, comparisons and studies; their tables; names of new run files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def find_run(text: str) -> Path:
 
 
 def find_runs(texts: Sequence[str]) -> list[Path]:
-    """The run files that `texts` name; a folder stands for all that are in it, by name.
+    """The run files that `texts` name; a folder stands for all run files in it, in order of name.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     from fsframe.evaluation.study_plan import READING, of_texts
 
     reading = record.environment.get("reading")
-    # A path of a file of groups could come from anybody.
+    # Feature groups as a dict only: a path to a file of them could come from anybody.
     kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
     return {
         key: value
@@ -123,7 +123,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
 
 
 def check_reader_of_run(record: RunRecord, path: str) -> None:
-    """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
+    """Raise PluginError if a plugin read the run's table, and is not there to read `path`."""
     from fsframe.table.reader import check_reader
 
     reading = record.environment.get("reading")
@@ -149,21 +149,21 @@ def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
 
 
 def is_table(source: str) -> bool:
-    """Whether a path recorded earlier is that of a file, or of a table in parts."""
+    """Whether a path recorded earlier still is that of a file or of a table in parts."""
     from fsframe.table.reader import in_parts
 
     return bool(source) and (Path(source).is_file() or in_parts(source))
 
 
 def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
-    """Read the table of a run as for the run, unless `given` says otherwise.
+    """Read the table of a run with the arguments of the run, except for those that are `given`.
 
     Raises
     ------
     DataError
-        If it cannot be read.
+        If the table cannot be read.
     PluginError
-        If the plugin that read it is not there.
+        If the plugin that read the table for the run is not there.
     """
     from fsframe.table.read import read
 
@@ -181,7 +181,7 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
 
 
 def table_if_there(record: RunRecord, what: str) -> Dataset | None:
-    """The run's table if it is still there and unchanged; else a note about `what`, and None."""
+    """The run's table; None, and a note that `what` is missing, if it is gone or has changed."""
     source = record.data.source
     why = f"{source or 'the table'} is not there"
     if is_table(source):
@@ -203,7 +203,7 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
 def not_to_replace(
     paths: Iterable[Path], records: Iterable[RunRecord], *tables: str | None
 ) -> list[str | Path]:
-    """Run files and the tables that they were made on, and other `tables`: no output replaces them.
+    """The files that no output may replace: run files, the tables of their runs, other `tables`.
 
     Tables without a path are left out.
     """
@@ -212,10 +212,10 @@ def not_to_replace(
 
 @attrs.frozen(kw_only=True)
 class Found:
-    """What a command was asked to show: runs, or the study or comparison that they make.
+    """The runs that a command was asked to show, and the study or comparison that they form.
 
-    A comparison has the run files of its cells (`where`), a study one file. `name` is the default
-    path of files about them, without their ending.
+    A comparison has a run file for each cell (`where`), a study a single file. `name` is the
+    default path of output files, without their ending.
     """
 
     records: Sequence[RunRecord]
@@ -225,16 +225,16 @@ class Found:
     where: Mapping[StudyCell, Path] | None = None
 
     def used(self, table: str | None = None) -> list[str | Path]:
-        """The files and the tables, which must not be replaced."""
+        """The files and tables that must not be replaced."""
         return not_to_replace(self.paths, self.records, table)
 
     def named(self, ending: str) -> Path:
-        """The default path of a file about them."""
+        """The default path of an output file."""
         return self.name.with_name(f"{self.name.name}.{ending}")
 
 
 def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = True) -> Found:
-    """What `texts` name: run files, and as far as asked for a comparison or a folder of runs.
+    """The results that `texts` name: run files or, if accepted, a comparison or a folder of runs.
 
     Raises
     ------
@@ -257,9 +257,9 @@ def find_comparison(text: str) -> Found | None:
     Raises
     ------
     StoreError
-        If a file in it is damaged.
+        If a file of the study or the comparison is damaged.
     RequestError
-        If its runs do not make a comparison.
+        If the runs in the folder do not form a comparison.
     """
     from fsframe.evaluation.comparison import study_of_runs
     from fsframe.show.comparisons import recorded_request
@@ -296,13 +296,13 @@ def is_stdout(path: str) -> bool:
 def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     """Default path of a run file: beside the data, named by data, stages and parameters.
 
-    For a table in parts beside the folder, so that it is not one of the parts.
+    For a table in parts, the file is beside the folder, so that it is not one of the parts.
 
     Parameters
     ----------
     data : Path
     stages : sequence of StageText
-        With the parameters to include: those that differ from their defaults.
+        Stages with the parameters to include: those that differ from their defaults.
 
     Notes
     -----

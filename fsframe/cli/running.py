@@ -68,7 +68,7 @@ class Reporter:
     def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
         self.quiet, self.events = quiet, events
         if events or quiet:
-            # Until the command has ended.
+            # Set until the command has ended.
             remarks = environment_with(REMARKS_VARIABLE, "json" if events else "none")
             click.get_current_context().with_resource(remarks)
         self._line = None if quiet or events else ProgressBars()
@@ -113,7 +113,7 @@ class Reporter:
 def requested_engine(
     options: Mapping[str, Any],
 ) -> contextlib.AbstractContextManager[Engine | None]:
-    """The engine that the options of a command ask for, as `open_engine` gives it."""
+    """Context with the engine that the options of a command ask for, from `open_engine`."""
     from fsframe.execution import open_engine
 
     names = ("engine", "workers", "scheduler", "patience")
@@ -126,14 +126,14 @@ def this_command() -> str:
 
 
 def with_options(request: Request, options: Mapping[str, Any]) -> Request:
-    """The request within the limits that the options of this command say.
+    """The request with the limits from this command's options, and with details for a resumption.
 
-    `options` are those of `engine_options`, and as far as the command has them ``overwrite``,
+    `options` are those of `engine_options` and, if the command has them, ``overwrite``,
     ``threads``, ``csv_out`` and those of `reading_options`.
     """
     memory, csv_out = options.get("memory"), options.get("csv_out")
     reading: dict[str, Any] = {name: options.get(name) for name in READING}
-    # The run may be continued in another folder.
+    # With absolute paths, since the run may be continued in another folder.
     reading = with_further_files(reading, Path())
     details = {
         "path": os.path.abspath(request.path),
@@ -159,10 +159,9 @@ def run_request(
 ) -> RunRecord:
     """Compute a request and write its file; signals stop it without loss.
 
-    `options` are those of `engine_options`. An `engine` of a command that makes many requests stays
-    open.
+    `options` are those of `engine_options`. A given `engine`, that of a command with many requests,
+    stays open.
     """
-
     out = None
     if request.out is not None:
         read = [request.path]
@@ -174,7 +173,7 @@ def run_request(
     ):
         if engine is not None:
             engine.tell = reporter.note
-        # Before anything is written.
+        # Refuses a memory limit that is too small, before anything is written.
         request.shares(engine)
         checkpoint = request.checkpoint()
         if checkpoint is not None:
@@ -218,7 +217,7 @@ def run_request(
                 reporter.note(_how_to_resume(checkpoint))
             raise
         except KeyboardInterrupt:
-            # A stage has caught the signal, or it came between handlers.
+            # A stage has handled the signal itself, or it came between our handlers.
             _stop(signal.SIGINT, engine, checkpoint, reporter, request.out)
         finally:
             reporter.close()
@@ -321,9 +320,9 @@ def show_result(record: RunRecord, out: Path | None, options: Mapping[str, Any])
 def run_on(
     chain: Chain, named: Sequence[StageText], data: str, **options: Any
 ) -> tuple[RunRecord, Path | None]:
-    """Run `chain` on the table `data`; the record, and the path of its file.
+    """Run `chain` on the table `data`, and return the record and the path of its file.
 
-    `named` are the parts of the default name of the run file (`run_path`). All files that the
+    `named` holds the parts of the default name of the run file (`run_path`). All files that the
     command writes are checked before any work starts.
     """
     from fsframe.chains.request import Request, stored_answer
@@ -352,7 +351,7 @@ def run_on(
     reporter = Reporter.asked(options)
     table = read_data(str(path), **options)
     if reporter.events:
-        # On a screen they stand with the result.
+        # As text, they are printed with the result.
         for warning in table.warnings:
             reporter.note(warning)
     request = Request(
@@ -362,7 +361,7 @@ def run_on(
     record = request.answer()
     if record is None:
         return run_request(request, options, reporter), out
-    # Leftovers of an interrupted attempt.
+    # Remove the leftovers of an interrupted attempt.
     with contextlib.suppress(StoreError):
         leftovers = request.checkpoint(overwrite=True)
         assert leftovers is not None
@@ -403,20 +402,20 @@ def ignore_signals() -> None:
 
 
 def _ignored(number: int, frame: FrameType | None) -> None:
-    """Unlike SIG_IGN, prints no error for a signal that has already arrived."""
+    """Ignore a signal; unlike SIG_IGN, without an error for one that has already arrived."""
 
 
 class _Stopped(BaseException):
-    """The signal of this number, which stops the run, has arrived."""
+    """A signal that stops the run has arrived; the argument is its number."""
 
 
 R = TypeVar("R")
 
 
 def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
-    """What `work` returns or raises; on Ctrl-C or SIGTERM `stop` is called at once.
+    """Call `work` and return its result; on a signal of `STOPPING`, call `stop` at once.
 
-    Compiled code does not check for signals, so another thread works while this one waits.
+    Compiled code does not check for signals, so `work` runs in another thread while this one waits.
     """
     results: list[R] = []
     failed: list[BaseException] = []
@@ -428,7 +427,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             failed.append(error)
 
     thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
-    # Including the handlers: a signal may arrive while they are installed.
+    # The handlers are installed inside, since a signal may arrive meanwhile.
     try:
         with _signals_raise():
             thread.start()
@@ -443,7 +442,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP raise `_Stopped` in this thread, if it is the main one."""
+    """Context in which the signals of `STOPPING` raise `_Stopped`, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -461,7 +460,7 @@ def _signals_raise() -> Iterator[None]:
     try:
         yield
     except _Stopped:
-        # Signals stay ignored.
+        # Leave the signals ignored.
         before.clear()
         raise
     finally:
@@ -480,16 +479,15 @@ def check_log(
     apart_from: Iterable[str | os.PathLike[str] | None] = (),
     folder: Path | None = None,
 ) -> Path | None:
-    """The path of the log, checked: a new file, or one that is a log already.
+    """Check and return the path of the log, which must be a new file or a log already.
 
-    It may be neither a file in `apart_from` nor in `folder`, which the command writes.
+    It may not be one of the files `apart_from`, nor in `folder`, which the command writes.
 
     Raises
     ------
     StoreError
         If the log cannot be written there.
     """
-
     if path is None:
         return None
     target = check_destination(path, overwrite=True, apart_from=apart_from)
@@ -514,12 +512,11 @@ def check_log(
 
 
 class _LogFile(logging.FileHandler):
-    """Appends lines to a file; an error while writing is reported once."""
+    """A handler that appends lines to a file; an error while writing is reported once."""
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
-
         if not path.exists() or not path.stat().st_size:
-            # Atomically: with half of its first line the file would not be a log.
+            # Atomically, since a file with half of this line would not be taken for a log.
             place_file(path, f"{FIRST_LINE}\n".encode(), overwrite=True)
         super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
         self._tell: Callable[[str], None] | None = tell
@@ -536,9 +533,10 @@ class _LogFile(logging.FileHandler):
 
 @contextlib.contextmanager
 def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
-    """Write the log records of runs to the file at `path`, if there is one, the command first.
+    """Context that writes the log records of runs to the file at `path`, after the command.
 
-    `tell` is called with a note for the user if the file can no longer be written.
+    Nothing is written if `path` is None. `tell` is called with a note for the user if the file can
+    no longer be written.
 
     Raises
     ------

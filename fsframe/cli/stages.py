@@ -26,7 +26,7 @@ def stage_help(parameter: Parameter) -> str:
     else:
         facts.append(f"default {format_value(parameter.default)}")
     facts.extend(fact for fact in (parameter.symbol, parameter.source) if fact)
-    # Escaped, since click prints it as it is.
+    # Escaped, since click prints the text as it is.
     return printable(f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]")
 
 
@@ -35,7 +35,7 @@ def _option(parameter: Parameter) -> click.Option:
     if is_flag(parameter.kind):
         declaration = f"--{name}/--no-{name}"
         return click.Option([declaration, parameter.name], default=None, help=stage_help(parameter))
-    # Its text is parsed later, so that all errors are reported together.
+    # The value stays text and is parsed later, so that all errors are reported together.
     return click.Option(
         [f"--{name}", parameter.name],
         metavar="VALUE",
@@ -46,7 +46,7 @@ def _option(parameter: Parameter) -> click.Option:
 
 @attrs.define
 class _StageCallback:
-    """Returns the stage as text: the parameters after the colon, and the options."""
+    """Return a stage as text, with the parameters after the colon and those given as options."""
 
     preset: StageText
 
@@ -104,8 +104,8 @@ class LastCommand(click.Command):
 
 
 class StageGroup(click.Group):
-    """A chained group whose sub-commands are all selectors and classifiers, and `last`, such as
-    ``on``.
+    """A chained group whose sub-commands are all selectors and classifiers, and finally `last`,
+    such as ``on``.
     """
 
     def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:
@@ -120,11 +120,11 @@ class StageGroup(click.Group):
 
     @property
     def last(self) -> click.Command:
-        """The command that ends the row."""
+        """The command after the stages."""
         return self._last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # Users often append it to a command, where a stage would parse it.
+        # Users often append --dry-run to the command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
         return super().parse_args(ctx, args)
@@ -152,7 +152,7 @@ class StageGroup(click.Group):
         try:
             return _stage_command(cmd_name)
         except FsframeError:
-            # While the shell completes a half-typed line, an unknown name is not an error.
+            # An unknown name is no error while the shell completes a half-typed line.
             if ctx.resilient_parsing:
                 return None
             raise

@@ -1,9 +1,9 @@
-"""What all commands share: printing to the terminal, and options.
+"""Printing to the terminal, and the declaration of options, for all commands.
 
-Control sequences, and what the terminal's encoding lacks, are escaped. Names of columns, classes,
-stages, warnings and commands come from files, which may be untrusted. Each call prints one line,
-with every control sequence, line break and direction mark in it written as an escape, so that no
-name can forge a line, such as a verdict.
+Names of columns, classes, stages, warnings and commands come from files, which may be untrusted.
+Each call prints one line, in which every control sequence, line break and direction mark is written
+as an escape, so that no name can forge a line, such as a verdict. Characters that the terminal's
+encoding lacks are replaced.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def _wrapped(text: str, stream: Any) -> list[str]:
-    """The text as lines that fit a terminal, no word of which is cut; one line elsewhere."""
+    """The text as lines that fit the terminal, without breaking words; one line elsewhere."""
     if stream is None or not stream.isatty():
         return [text]
     width = shutil.get_terminal_size().columns
@@ -67,7 +67,7 @@ def shows_text() -> bool:
 
 
 def cell(value: Any) -> Any:
-    """A cell for `print_text`: on a terminal, a text without line breaks, which could forge one."""
+    """A cell for `print_text`; on a terminal without line breaks, which could forge a line."""
     return printable(value) if isinstance(value, str) and shows_text() else value
 
 
@@ -172,12 +172,12 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def completions(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
-    """Shell completions of an incomplete word, from the known ones with their help."""
+    """Shell completions of an incomplete word, from the known words with their help."""
     return [CompletionItem(n, help=h or None) for n, h in known.items() if n.startswith(incomplete)]
 
 
 def completing(known: Callable[[], Mapping[str, str]]) -> Completion:
-    """The completion of an option or argument: of what is known when it is asked for."""
+    """The completion of an option or argument from the words that `known` returns when asked."""
     return lambda context, parameter, incomplete: completions(known(), incomplete)
 
 
@@ -197,11 +197,11 @@ def all_options(*options: Option) -> Callable[[F], F]:
 
 
 def option(names: str, help: str, *, called: str = "", **settings: Any) -> Option:
-    """An option, from its names and the word for its value as its help shows them.
+    """An option whose names, and the word for its value, are written as its help shows them.
 
-    ``-o --out FILE`` takes a value; without such a word, a type or a second name after a slash it
-    is a flag. It is an argument of its function by its longest name, or `called` so, and a default
-    that is a number or a text is shown in its help.
+    ``-o --out FILE`` takes a value; without such a word, a type or a second name after a slash, the
+    option is a flag. Its function gets it under its longest name, or the name `called`. A default
+    is shown in the help, except that of an option with a second name after a slash.
     """
     words = names.split()
     dashed = [word for word in words if word.startswith("-")]
@@ -221,7 +221,7 @@ _traceback_wanted = False
 
 
 def forget_traceback() -> None:
-    """Reset: show no traceback unless requested."""
+    """Forget an earlier request, so that no traceback is shown unless it is requested again."""
     global _traceback_wanted
     _traceback_wanted = False
 
@@ -252,7 +252,7 @@ WRITTEN: dict[str, None] = {}
 
 
 def written_summary() -> str:
-    """What an interrupted command has written, for its message."""
+    """The part of an interrupted command's message that says what it has written."""
     if not WRITTEN:
         return "this command wrote nothing"
     return f"{', '.join(WRITTEN)} {'is' if len(WRITTEN) == 1 else 'are'} written already"

@@ -1,7 +1,7 @@
 """The commands: modules by subject, each imported when one of its commands is called.
 
-A command is a click command with the name that is typed, ``new_plugin`` for ``new-plugin``. Plugins
-add commands through ``fsframe_commands``.
+A command is a click command in a variable of the name that is typed, ``new_plugin`` for
+``new-plugin``. Plugins add commands through ``fsframe_commands``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _LISTED = {
     "verify": ("runs", "Check the integrity of run files."),
     "warm": ("machine", "Compile the numerical kernels before the first run."),
 }
-"""By name, the module that defines a command, and what ``fsframe --help`` says of it."""
+"""Command → the module that defines it, and its line in ``fsframe --help``."""
 
 COMMANDS = {
     name: (f"{__name__}.{module}:{name.replace('-', '_')}", line)
     for name, (module, line) in _LISTED.items()
 }
-"""The same, with the command as ``module:attribute``."""
+"""Command → its location as ``module:attribute``, and the same line."""

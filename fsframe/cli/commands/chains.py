@@ -198,8 +198,8 @@ def _run(
 ) -> None:
     """Run a chain on the table of a request and show the result.
 
-    `named` are the parts of the default name of the run file, `texts` the stages that were typed,
-    where they are not those of the chain.
+    `named` holds the parts of the default name of the run file, `texts` the stages that were typed
+    if they are not those of the chain.
     """
     if options.get("dry_run"):
         say(str(asked))
@@ -220,7 +220,7 @@ def _run_protocol(
 ) -> None:
     """Run a protocol on stages; options that are parameters of the protocol are given to it.
 
-    The default name of the run file is that of the command with changed options, and the stages.
+    The default name of the run file consists of the command, its changed options and the stages.
     """
     from fsframe.ask.options import protocol_chain
     from fsframe.chains.stage import find_method

@@ -157,7 +157,7 @@ def _folder(options: Mapping[str, Any]) -> Path | None:
 def _answering(
     options: Mapping[str, Any], reporter: Reporter, engine: Engine | None
 ) -> Callable[[Request], RunRecord]:
-    """What computes each run, within the limits that the options of the command say."""
+    """A function that computes a run, within the limits that the command's options set."""
     # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
 
@@ -192,7 +192,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _chains(words: list[str]) -> list[str]:
-    """The chains; a grid (SELECTORS x CLASSIFIERS) is expanded."""
+    """The chains that `words` name; a grid (SELECTORS x CLASSIFIERS) is expanded."""
     from fsframe.ask.options import classifier_text
     from fsframe.evaluation.grid import combined, spelled_out
 
@@ -298,7 +298,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
             return answer(attrs.evolve(asked, source=Path(asked.path).name))
 
         def placed(target: Path) -> None:
-            # It contains the runs, whose own files are removed.
+            # The study file contains the runs, whose own files are removed.
             WRITTEN.clear()
             WRITTEN[str(target)] = None
 

@@ -126,9 +126,9 @@ def _compiled(number: int) -> str:
 class CompilationResult:
     """Result of compiling one family ahead of time.
 
-    `seconds` include the runs on small tables. `kernels` are numbers of kernels by the folder they
-    were compiled into; under ``""`` those that could not be cached. `failed` are messages of
-    methods that could not run.
+    `seconds` include the runs on small tables. `kernels` gives the number of kernels by cache
+    folder, with ``""`` for those that could not be cached. `failed` holds the messages of methods
+    that could not run.
     """
 
     family: str
@@ -154,7 +154,7 @@ def compile_families(
     families : sequence of str
         Names as listed by ``fsframe methods``, or prefixes of them.
     engine : Engine, optional
-        Its workers compile one family each; this process by default.
+        Engine whose workers compile one family each; by default this process compiles all.
     tell : callable
         Called with the result of each family.
 
@@ -208,7 +208,7 @@ def warm_family(family: str) -> CompilationResult:
                     method.select(table, seed=0)
                 ran = True
             except FsframeError as error:
-                # Such as missing values in a method that does not accept them.
+                # For example, a method that does not accept missing values.
                 refusal = str(error)
         if not ran:
             failed.append(f"{offer.name}: {refusal}")
@@ -221,7 +221,7 @@ def warm_family(family: str) -> CompilationResult:
 
 
 def _tables() -> Iterator[Dataset]:
-    """Numbers, levels, missing values, more columns than rows, a numeric target."""
+    """Small tables: numbers, levels, missing values, more columns than rows, a numeric target."""
     import numpy as np
 
     from fsframe.table.dataset import Dataset

@@ -24,7 +24,7 @@ from fsframe.text import facts, table_lines
 
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
-    """Such as ``3 methods, 1 command``."""
+    """The number of entries of each kind, such as ``3 methods, 1 command``."""
     plain_words = ("reader", "command", "proposal")
     kinds = Counter(entry.kind if entry.kind in plain_words else "method" for entry in entries)
     return ", ".join(f"{n} {kind}" + ("s" if n != 1 else "") for kind, n in kinds.items())
@@ -166,7 +166,7 @@ def _explain(offer: Offer, registry: Registry) -> Iterator[str]:
 
 
 def _facts(offer: Offer, method: type[Any]) -> Iterator[tuple[str, ...]]:
-    """Titles, each with its lines."""
+    """The facts about a method: titles, each with its lines."""
     entry = offer.entry
     yield "kind", entry.kind
     if entry.reference:
@@ -307,7 +307,7 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
     folder = Path(out) if out is not None else Path(f"fsframe-{name}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
-    # Selectors and classifiers stand in the same chain.
+    # Selectors and classifiers share one set of names, since both are stages of chains.
     registries: list[Registry] = [selectors, classifiers]
     if kind not in ("selector", "wrapping", "classifier", "regressor"):
         registries = [getattr(fsframe.registry, f"{kind.replace('-', '_')}s")]
@@ -340,12 +340,12 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            # Without parents: a folder that was removed meanwhile is not created again.
+            # Not by `parents=True`, which would create a folder again that was removed meanwhile.
             for above in reversed(Path(path).parents):
                 (made / above).mkdir(exist_ok=True)
             (made / path).write_text(text, encoding="utf-8")
         if target.is_dir():
-            # Not replaced: it may be the current folder of a shell.
+            # Filled, not replaced: it may be the current folder of a shell.
             for entry in made.iterdir():
                 entry.rename(target / entry.name)
         else:
@@ -359,7 +359,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
-    """The text of every file of a plugin with one thing of a kind, by path.
+    """The text of every file of a new plugin that offers one object of `kind`, by path.
 
     >>> sorted(plugin_files("my-gap"))[:3]
     ['README.md', 'fsframe_my_gap/__init__.py', 'fsframe_my_gap/conformance.py']
@@ -385,7 +385,7 @@ def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
 
 
 def _templates(folder: Path, kind: str) -> Iterator[tuple[Path, Path]]:
-    """Each template, and its path in the plugin."""
+    """Each template for a plugin of this kind, and its path in the plugin."""
     kinds = folder / "kinds"
     for path in sorted(folder.rglob("*.txt")):
         place = path.relative_to(folder)

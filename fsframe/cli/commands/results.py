@@ -202,7 +202,7 @@ def plot(
     records, study, used = found.records, found.study, found.used(source)
     metric, overwrite = options["metric"], options["overwrite"]
     if study is not None:
-        # Without the classifiers on all features; by the measure of the comparison.
+        # The first seed, without the classifiers on all features.
         cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
         records = [study.runs[cell] for cell in cells]
         metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
@@ -218,7 +218,7 @@ def plot(
 
 
 def _split(words: tuple[str, ...], how: str) -> tuple[list[str], str | None]:
-    """The runs and the table of ``RUN... on DATA``; RequestError `how` for anything else."""
+    """The runs and the table of ``RUN... on DATA``; `how` is the message for anything else."""
     if "on" not in words:
         return list(words), None
     place = words.index("on")

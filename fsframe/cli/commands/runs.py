@@ -95,7 +95,7 @@ def resume(run: str, **options: Any) -> None:
 
 
 def _is_leftover(folder: Path) -> bool:
-    """Whether the folder is empty and merely could not be removed after the run."""
+    """Whether a folder of units is empty and was left only because it could not be removed."""
     with contextlib.suppress(OSError):
         return set(os.listdir(folder)) <= {"lock"}
     return False
@@ -123,12 +123,11 @@ def _manifest(folder: Path) -> Manifest:
 def _csv_destination(
     manifest: Manifest, out: Path, options: dict[str, Any], used: list[Any]
 ) -> Path | None:
-    """Where to write the table of folds: as in this command, or in the interrupted one.
+    """Where to write the table of folds, as this command or the interrupted one asked.
 
     The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
     run file.
     """
-
     if options["csv_out"]:
         return check_destination(
             options["csv_out"], overwrite=options["overwrite"], apart_from=used
@@ -149,15 +148,14 @@ def _csv_destination(
     if os.path.lexists(asked):
         raise StoreError(
             f"{asked}, which the interrupted command was to write, already exists and was left "
-            "unchanged; name another file for the table of folds (--csv FILE, with "
-            "--overwrite to "
+            "unchanged; name another file for the table of folds (--csv FILE, with --overwrite to "
             "replace a file)"
         )
     return check_destination(asked, apart_from=used)
 
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
-    """The record at `out`, if the run was killed after writing it; removes its units."""
+    """Return the record at `out` if the run was killed after writing it, and remove its units."""
     from fsframe.chains.request import recorded_request
     from fsframe.storage import load_run
     from fsframe.storage.checkpoint import Checkpoint
@@ -185,7 +183,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
     from fsframe.table.reader import check_reader
 
     request = manifest.request
-    # Before the table is read: fails early if a method is not installed.
+    # Before the table is read, to fail early if a method is not installed.
     with _original_providers(request.get("providers", "{}")):
         chain = Chain.parse(manifest.chain)
     path = options["data"] or request.get("path", "")

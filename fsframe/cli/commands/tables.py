@@ -147,11 +147,11 @@ def apply(
 
 
 def _label_in(table: Table, record: RunRecord) -> str | None:
-    """The name of the run's label in another table, if it is there."""
+    """The name that the run's label has, or would have, in another table; None if unknown."""
     label = record.data.label or None
     if table.spelled_names is not None:
         return label
-    # Without a line of names it is found by its place, unless a feature is there.
+    # Without a line of names, the label is found by its place, unless a feature is in that place.
     place = stored_reading(record).get("label", -1)
     if not isinstance(place, int) or not -len(table.names) <= place < len(table.names):
         return None
@@ -159,7 +159,7 @@ def _label_in(table: Table, record: RunRecord) -> str | None:
 
 
 def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table:
-    """Another table, spelled like that of the run, unless options `given` say otherwise."""
+    """Read another table with the options of the run, except for those that are `given`."""
     from fsframe.table.source import read_table
 
     check_reader_of_run(record, source)
@@ -168,7 +168,7 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
     table = _without_second_names(read_table(source, **form), record)
     if not all(re.fullmatch("f[1-9][0-9]*", name) for name in record.feature_names):
         return table
-    # The run's table had no line of names: features are found by place.
+    # These names mean that the run's table had no line of names: features are found by place.
     if "header" not in form and not {*table.names} & {*record.feature_names}:
         table = read_table(source, **form, header=False)
     last = max(int(name[1:]) for name in record.feature_names)
@@ -182,8 +182,8 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
 
 
 def _without_second_names(table: Table, record: RunRecord) -> Table:
-    """The table without the names of columns that the run left out by their place, as they have
-    the name of another."""
+    """The table without the names of columns that the run left out by place and that have the name
+    of an earlier column."""
     keys = stored_reading(record).get("drop", ())
     # The command line counts from 1.
     dropped = {int(k) - 1 if isinstance(k, str) and k.isdecimal() else k for k in keys}
@@ -195,11 +195,12 @@ def _without_second_names(table: Table, record: RunRecord) -> Table:
 
 
 def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
-    """The table filled as by the run, the number of filled cells, and columns left unchanged."""
+    """The table with gaps filled as in the run, the number of filled cells, and the text columns
+    that were left unchanged."""
     assert record.fill is not None
     value = dict(zip(record.feature_names, record.fill.tolist(), strict=True))
     places = dict(zip(table.places(names), names, strict=True))
-    # The fill value of an indicator column is no level of its source column.
+    # Columns behind indicator columns are left out: an indicator's fill value is no level.
     value = {name: value.get(name, float("nan")) for name in names}
     known: dict[int, Any]
     known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
@@ -212,8 +213,8 @@ def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Tabl
 def _imputed(
     table: Table, places: dict[int, str], record: RunRecord
 ) -> dict[int, NDArray[np.float64]]:
-    """Values imputed from the run's donor rows, by column; the table needs all columns of the
-    distance."""
+    """Values imputed from the run's donor rows, by column; the table needs every column by which
+    the distance to donors is measured."""
     import numpy as np
 
     from fsframe.method.stage_view import filled_rows
@@ -309,7 +310,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
 
 
 def _named_rows(table: Table, name: str | None) -> tuple[str, list[str]]:
-    """The title of the first column of predictions, and what it holds for each row."""
+    """The title and the cells of the first column of predictions, which names the rows."""
     from fsframe.table.dialect import unquote
 
     if name is not None:
@@ -320,7 +321,7 @@ def _named_rows(table: Table, name: str | None) -> tuple[str, list[str]]:
 
 
 def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
-    """Name the columns of which most values are far outside those that the run was made on."""
+    """Warn of columns where most values are far outside the range in the table of the run."""
     import numpy as np
 
     place = {name: column for column, name in enumerate(trained_on.feature_names)}
@@ -342,7 +343,7 @@ def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArra
 
 
 def _file(name: str) -> Path | None:
-    """The file of a table that may be named without its ending; None where there is none."""
+    """The file of a table that may be named without its ending; None if there is none."""
     from fsframe.table.reader import find_table
 
     try:
