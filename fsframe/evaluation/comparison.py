@@ -1,4 +1,4 @@
-"""Comparisons of chains by cross-validation: one on the same folds, and the runs of a study."""
+"""Comparisons of chains by cross-validation on the same folds, and studies made of such runs."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Cell:
     seconds: float
 
     def mean(self, metric: str) -> float:
-        """The mean over the splits; NaN without the measure."""
+        """The mean of `metric` over the splits; NaN if it was not measured."""
         measures = self.evaluation.measures
         return measures[metric].mean if metric in measures else float("nan")
 
     def better(self, metric: str) -> NDArray[np.float64]:
-        """The measure of every split, with the sign of losses reversed: larger is better."""
+        """The value of `metric` in every split, negated if smaller is better."""
         measure = self.evaluation.measures[metric]
         return measure.values if measure.larger_is_better else -measure.values
 
@@ -142,7 +142,7 @@ class Comparison:
 
     @property
     def few_tables(self) -> bool:
-        """Whether Bayesian signed-rank probabilities say very little, of so few tables."""
+        """Whether the tables are too few for Bayesian signed-rank probabilities to say much."""
         return len(self.data) < 6
 
     def best(self, data: int | None = None) -> int:
@@ -233,8 +233,11 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
 
 
 def on_all_features(methods: Sequence[CrossValidation]) -> dict[str, CrossValidation]:
-    """The protocol for each classifier of the methods, without selection, by its text; none for one
-    that is among the methods. Stages that fill missing values stay before it."""
+    """The protocol for each classifier of `methods` without selection, by the text of its chain.
+
+    Stages that fill missing values stay before the classifier. Chains that are among `methods` are
+    left out.
+    """
     without_selection: dict[str, CrossValidation] = {}
     known = {str(method.base) for method in methods}
     for method in methods:
@@ -379,7 +382,7 @@ def _ends_with_classifier(chain: str) -> bool:
     try:
         return ChainGrid.parse(chain).chains[0].classifier is not None
     except FsframeError:
-        # Its problems are reported by the protocol, together with all others.
+        # The problems of the chain are reported by the protocol, together with all others.
         return False
 
 
@@ -453,7 +456,7 @@ def study_of_runs(
 def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:
     """A comparison of the chains for each measure, in the requested order.
 
-    The folds of all seeds are joined, as those of repetitions are.
+    The folds of all seeds are joined like those of repetitions.
 
     Raises
     ------
@@ -468,8 +471,8 @@ def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:
 
 
 def _cells(record: StudyRecord) -> tuple[list[list[Cell]], dict[str, list[Cell | None]]]:
-    """The cells of a study: each chain on each table, and classifiers on all features by name, None
-    on a table that they do not accept."""
+    """The cells of a study for each table and chain, and those of each classifier on all features,
+    by its text; None for a table that it does not accept."""
     tables, every = range(len(record.tables)), (*record.chains, *record.beside)
     cell_of = {
         (table, chain): _cell(record, table, chain, name)

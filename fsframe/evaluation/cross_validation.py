@@ -156,11 +156,11 @@ class CrossValidation(WrappingSelector):
         return most
 
     def rows_copied(self) -> float:
-        """A fold's training and test rows, and the inner training rows if sets are tuned."""
+        """One copy for the rows of a fold, and one for inner training rows if sets are tuned."""
         return 2.0 if len(self.chains_of_base()) > 1 else 1.0
 
     def base_fits(self, p: int) -> int | None:
-        """One for each fold; None where the rows decide how many."""
+        """One for each fold; None if the number of folds depends on the rows."""
         return {"folds": self.folds * self.repeats, "five-by-two": 10}.get(self.scheme)
 
     def check_parameters(self) -> Iterator[str]:
@@ -192,7 +192,7 @@ class CrossValidation(WrappingSelector):
         yield from _classifier_problems(self.classifier)
 
     def chains_of_base(self) -> tuple[Chain, ...]:
-        """The chains to choose from."""
+        """The chains that each fold chooses from."""
         return () if self.base is None else grid_of(self).chains
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
@@ -233,7 +233,7 @@ class CrossValidation(WrappingSelector):
                 yield f"metric={name}: {problem}"
 
     def check(self, data: Dataset, run: Run) -> list[Split]:
-        """The splits of `data`, after everything that can be checked beforehand.
+        """Check everything that can be checked beforehand, and return the splits of `data`.
 
         Parameters
         ----------

@@ -117,9 +117,10 @@ class FoldTask(Base):
         upstream: Selection | None,
         run: Run,
     ) -> tuple[int, NDArray[np.float64]]:
-        """The chain of the grid that predicts best inside the training rows; ties to the first.
+        """The number of the chain that predicts best in the inner folds, and the quality of each.
 
-        Compared by the share of correct predictions, or by R² for a numeric target.
+        The quality is the share of correct predictions, or R² for a numeric target. Ties go to the
+        first chain.
         """
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
@@ -173,7 +174,7 @@ def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDA
 
 
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
-    """What the selectors of `chain` keep; all columns if it is a classifier only."""
+    """The selection by the selectors of `chain`; all columns if it is a classifier only."""
     if chain.selecting:
         return Chain(chain.selecting).select(train, upstream, run)
     return upstream or Selection.of_every_column(train.n_features)
@@ -182,11 +183,11 @@ def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run
 def _selections(
     grid: ChainGrid, train: Dataset, upstream: Selection | None, runs: Sequence[Run]
 ) -> Iterator[tuple[int, Selection]]:
-    """What each chain of the grid keeps, by its place; one fit serves all that it decides.
+    """The number of each chain of the grid with its selection; chains share a fit where they can.
 
-    Chains that differ in their classifier only have the same selection, and those that differ in a
-    count `top` that only cuts (`Selector.top_only_cuts`) have beginnings of the longest. A fit
-    draws from the run of the first chain that it serves.
+    Chains that differ only in their classifier have the same selection. The selections of chains
+    that differ in a count `top` that only cuts (`Selector.top_only_cuts`) are beginnings of the
+    longest. A fit draws from the run of the first chain that it serves.
     """
     places: dict[tuple[str, ...], list[int]] = {}
     for place, chain in enumerate(grid.chains):
@@ -196,7 +197,7 @@ def _selections(
         longest = max(served, key=counts.__getitem__)
         selection = _selected(grid.chains[longest], train, upstream, runs[served[0]])
         for place, count in counts.items():
-            # Equal selectors may keep more than their count, such as columns that are given.
+            # The longest is not cut: it may exceed its count, such as by columns to keep.
             kept = selection.selected if count == counts[longest] else selection.selected[:count]
             yield place, attrs.evolve(selection, selected=kept)
 
@@ -206,7 +207,7 @@ def _fit_of(chain: Chain, train: Dataset) -> tuple[str, ...]:
     texts = [str(stage) for stage in chain.selecting]
     if chain.selecting and train.keep is None and not train.feature_groups:
         last = chain.selecting[-1].method
-        # Fractions are of the columns that arrive, which differ between folds.
+        # A fraction refers to the columns that arrive, whose number differs between folds.
         if isinstance(last, Selector) and last.top_only_cuts() and isinstance(last.top, int):
             texts[-1] = str(Stage(chain.selecting[-1].name, attrs.evolve(last, top=1)))
     return tuple(texts)
@@ -282,7 +283,7 @@ _AXIS_OF_ROWS = {
     "all-features-scores": 0,
     "curve": 1,
 }
-"""Tables of a fold that hold predictions, and which of their axes are its test rows."""
+"""Table of a fold that holds predictions → the axis of its test rows."""
 
 
 def gather_folds(
@@ -293,9 +294,9 @@ def gather_folds(
     named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
-    """The selections of all folds of the table as one Selection, with the named measures.
+    """Combine the selections of all folds into one Selection, with the named measures.
 
-    Warnings of `suspicion`, about the table, precede those of the folds.
+    `suspicion` holds warnings about the table, which precede those of the folds.
     """
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     classes = data.task == "classification"
@@ -364,7 +365,7 @@ def _measure_arrays(
     data: Dataset,
     named: tuple[tuple[str, PredictionMeasure], ...],
 ) -> dict[str, NDArray[Any]]:
-    """Tables of the measures and of the groups."""
+    """The tables of the measures, and of the performance for each group."""
     plain = fold_tables(tables, data.n_features)
     measured = group_tables(measure_tables(plain, data.classes, named), data)
     given = {name.replace("_", "-"): getattr(measured, name) for name in _MEASURED}

@@ -136,7 +136,7 @@ def _spelled_out(text: str, start: int) -> list[str]:
 
 
 def _closing(text: str, opening: int) -> tuple[int, list[int]]:
-    """Where the brace at `opening` closes, −1 if nowhere, and the commas of its own level."""
+    """The place where the brace at `opening` closes, −1 if nowhere, and the commas at its level."""
     depth = 0
     commas: list[int] = []
     for place in range(opening, len(text)):
@@ -206,7 +206,7 @@ def _variants(stages: tuple[StageText, ...], text: str) -> list[tuple[StageText,
 
 
 def _values(stage: str, key: str, value: str) -> list[str]:
-    """The values of one parameter: of a set, of a chain with sets inside, or itself."""
+    """The values that `value` stands for: a set's members, a nested chain's variants, or itself."""
     if value.startswith("{") and value.endswith("}"):
         if _is_json(value):
             return [value]
@@ -225,7 +225,7 @@ def _values(stage: str, key: str, value: str) -> list[str]:
 
 
 def _is_json(value: str) -> bool:
-    """Whether this is a JSON object, such as an estimator's options: one value, not a set."""
+    """Whether a value is a JSON object, such as an estimator's options, and not a set."""
     try:
         return isinstance(json.loads(value), dict)
     except ValueError:

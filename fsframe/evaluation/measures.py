@@ -31,7 +31,7 @@ def confusion(y: Codes, predicted: Codes, n_classes: int) -> NDArray[np.int64]:
 
 @attrs.frozen(kw_only=True)
 class OfPredicted(PredictionMeasure):
-    """A measure of the truth and of what was predicted, one value of each per row."""
+    """A measure of true and predicted labels, one of each per row."""
 
     def _value(self, predictions: Predictions) -> float:
         return self.of(predictions.truth, predictions.predicted)
@@ -128,7 +128,7 @@ class _OfOneClass(PredictionMeasure):
         return float(np.mean(values))
 
     def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
-        """The measure from the hits, the rows of the class, those predicted as it, and all rows."""
+        """The measure from numbers of rows: hits, of the class, predicted as the class, of all."""
         raise NotImplementedError
 
 
@@ -233,20 +233,21 @@ Floats = NDArray[np.float64]
 
 
 def _share_in_order(time: Floats, event: NDArray[np.bool_], risk: Floats) -> float:
-    """Share of comparable pairs in which the earlier event has more risk, ties in risk half.
+    """Share of comparable pairs in which the earlier event has more risk; equal risks count half.
 
-    Two places in time differ first in one bit: of every bit the rows with 0 and those with 1, which
-    agree in the bits above, are compared by one sort. O(n log² n), exact.
+    Any two places in time have a highest bit in which they differ. For each bit, rows that agree in
+    the bits above it are compared by one sort, those with 0 to those with 1. O(n log² n), exact.
     """
     rank = np.unique(risk, return_inverse=True)[1]
-    # From the latest time; an event is comparable with rows of its time that had none.
+    # Places count from the latest time; at equal times an event comes after rows without one, with
+    # which it is comparable.
     place = 2 * np.unique(-time, return_inverse=True)[1] + event
     width, twice = int(rank.max()) + 1, 0
     for bit in range(int(place.max()).bit_length()):
         keys = (place >> (bit + 1)) * width + rank
         after = (place >> bit) & 1 == 0
         later, died = np.sort(keys[after]), keys[~after & event]
-        # A right order counts two, an equal risk one.
+        # A correct order counts two, equal risks one.
         below = np.searchsorted(later, died) + np.searchsorted(later, died, side="right")
         twice += int((below - 2 * np.searchsorted(later, died - died % width)).sum())
     pairs = int(np.searchsorted(np.sort(place), place[event]).sum())
@@ -352,7 +353,7 @@ class CIndex(OfPredicted):
 
 
 def are_probabilities(scores: Floats) -> bool:
-    """Whether every row is non-negative, with sum one.
+    """Whether every row is non-negative and sums to one.
 
     >>> are_probabilities(np.array([[0.3, 0.7]])), are_probabilities(np.array([[-1.0, 2.0]]))
     (True, False)
@@ -366,7 +367,7 @@ def are_probabilities(scores: Floats) -> bool:
 
 @attrs.frozen(kw_only=True)
 class _OfScores(PredictionMeasure):
-    """A measure of the classes (n,) of rows and of their scores (n, n_classes)."""
+    """A measure of the true classes (n,) and the class scores (n, n_classes) of rows."""
 
     needs: ClassVar[str] = "scores"
 
@@ -446,10 +447,10 @@ class AucOvr(_OfScores):
 
 
 def _areas(score: Floats, y: Codes, a: int, present: Codes) -> Floats:
-    """The areas of class a against each other class present, in its own score.
+    """The areas of class a against each other class present, by the score of a.
 
-    One sort for all of them, where ranks for every pair of classes would take n log n each: a
-    thousand classes are a million pairs. Counts are exact, so the bits are those of the ranks.
+    One sort serves all of them; ranks for each pair of classes would take O(n log n), and a
+    thousand classes make a million pairs. Counts are exact, so the bits are those of the ranks.
     """
     positive = np.sort(score[y == a])
     below = np.searchsorted(positive, score, side="left")
@@ -463,7 +464,7 @@ def _areas(score: Floats, y: Codes, a: int, present: Codes) -> Floats:
 
 
 def _area(score: Floats, positive: NDArray[np.bool_]) -> float:
-    """Mann-Whitney: how often a positive row has the larger score, ties half."""
+    """Share of pairs in which the positive row has the larger score, ties half (Mann-Whitney)."""
     n_positive = int(positive.sum())
     n_negative = positive.size - n_positive
     ranks = mean_ranks(score)

@@ -23,7 +23,7 @@ from fsframe.table.dataset import Dataset
 Floats = NDArray[np.float64]
 
 _LEVEL = 0.95
-"""Of confidence intervals."""
+"""Level of confidence intervals."""
 
 
 def corrected_standard_error(values: Floats, test_to_train: float) -> float:
@@ -54,7 +54,7 @@ def interval_within(
     mean : float
         Mean of `n` resampled results.
     standard_error : float
-        As `corrected_standard_error` gives it; NaN gives None.
+        As from `corrected_standard_error`; if it is NaN, there is no interval.
     n : int
     lowest, highest : float
         Range of the measure; either may be infinite.
@@ -162,7 +162,7 @@ Named = tuple[tuple[str, PredictionMeasure], ...]
 
 
 def find_measures(texts: Sequence[str]) -> Named:
-    """The measures that texts name, such as ``auc`` or ``sensitivity:positive=ill``.
+    """The measures that `texts` name, such as ``auc`` or ``sensitivity:positive=ill``.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def find_measures(texts: Sequence[str]) -> Named:
 
 
 def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
-    """The bundled measures that are computed by default, as far as they are defined.
+    """The bundled measures that are computed by default and are defined here.
 
     `task` and `classes` are those of the table, `scores` the kind of the classifier's scores.
     """
@@ -203,7 +203,7 @@ def least_scores(classifiers: Sequence[Classifier]) -> str:
     Raises
     ------
     RequestError
-        If one declares something else.
+        If a classifier declares another kind.
     """
     kinds = []
     for classifier in classifiers:

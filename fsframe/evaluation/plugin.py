@@ -68,10 +68,10 @@ _MEASURES = {
     "Concordance": "Share of pairs of rows whose predictions are in the right order",
     "CIndex": "Harrell's c: share of comparable pairs whose predicted risks are in the right order",
 }
-"""By class; the name is that of the class in lower-case words with hyphens."""
+"""Class → summary; a measure has the name of its class, in lower-case words with hyphens."""
 
 _ON_REQUEST = ("AucOvr", "Precision")
-"""Not computed by default."""
+"""Measures that are not computed by default."""
 
 _KNOWN_AS = {
     "Auc": ("auroc", "roc-auc"),

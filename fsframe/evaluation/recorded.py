@@ -1,7 +1,7 @@
 """Evaluations and stability studies as stored in run files: text and numbers, no stages.
 
-No selector or classifier is built from the chain that a file names; chains remain text. So a file
-can be shown without its plugins, and showing it runs nothing that it names.
+The chain that a file names remains text, and no selector or classifier is built from it. A file can
+therefore be shown without its plugins, and showing it runs nothing that it names.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
     StoreError
         If its tables or parameters do not fit together.
     """
-    # Here, so that showing any other run does not load the statistics of evaluations.
+    # Imported here, so that showing any other run does not load the statistics of evaluations.
     from fsframe.evaluation.summary import summarise_tables
 
     stage, where = record.stages[-1], record.stage_paths()[-1]

@@ -146,7 +146,7 @@ def folds_in_time(
     classes: Sequence[Any] = (),
     groups: NDArray[Any] | None = None,
 ) -> list[Split]:
-    """Rolling-origin splits: each block of time but the first is predicted from all rows before it.
+    """Rolling-origin splits: each block of time but the first is predicted from all earlier rows.
 
     Parameters
     ----------

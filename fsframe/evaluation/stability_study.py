@@ -272,7 +272,7 @@ def _has_sets(base: str) -> bool:
 
 
 def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:
-    """How many columns a chain of one stage will keep, if its `top` says so."""
+    """The number of columns that a chain of one stage will keep, if its `top` determines it."""
     if len(stages) != 1 or not isinstance(stages[0].method, Selector):
         return None
     method = stages[0].method
@@ -280,7 +280,7 @@ def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:
 
 
 def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores in which features that were not considered are below all others."""
+    """The scores, with a value below all others for features that were not considered."""
     known = scores[~np.isnan(scores)]
     return np.where(np.isnan(scores), known.min() - 1.0 if known.size else 0.0, scores)
 

@@ -1,4 +1,4 @@
-"""The plan of a study, from a file or a program; checked as a whole before it starts."""
+"""The plan of a study, from a file or a program, checked as a whole before the study starts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SETTINGS: dict[str, tuple[Kind, Any]] = {
     "all-features": (flag(), True),
     "rope": (real(0), ROPE),
 }
-"""The values of a study file besides its tables, and their defaults."""
+"""Key of a study file → kind and default of its value, for all keys except the tables."""
 
 _KEYS = ("tables", *_SETTINGS)
 READING: dict[str, tuple[type, ...]] = {
@@ -60,7 +60,7 @@ READING: dict[str, tuple[type, ...]] = {
     "labels": (str,),
     "names": (str,),
 }
-"""Arguments of `fsframe.read` that a study file may have for a table, and types of their values."""
+"""Argument of `fsframe.read` that a study file may give for a table → types of its value."""
 
 _WORDS: dict[type, str] = {
     str: "a text",
@@ -73,9 +73,10 @@ _WORDS: dict[type, str] = {
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyTable:
-    """A table to evaluate on: its name, the data, its file, and where that is for the run file.
+    """A table to evaluate on.
 
-    `key` is its key in a study file.
+    `path` is its file, `source` the place of the file as run files record it, and `key` its key in
+    a study file.
     """
 
     name: str
@@ -87,7 +88,7 @@ class StudyTable:
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyPlan:
-    """A study that was checked and can be run.
+    """A study that has been checked and can be run.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def plan_of(
 
 
 def _settings(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, Any]:
-    """The settings of a study; the default of one that is wrong."""
+    """The settings of a study, with the default in place of each that is invalid."""
     settings = {}
     for key, (kind, default) in _SETTINGS.items():
         settings[key] = default
@@ -262,7 +263,7 @@ def _measures(texts: Sequence[str], faults: StudyFaults) -> tuple[str, ...]:
 
 
 def _leading(tables: Sequence[StudyTable], faults: StudyFaults) -> tuple[str, ...]:
-    """The measure of a study that names none."""
+    """The default measure, for a study that names none."""
     try:
         return (leading_measure(table.data for table in tables),) if tables else ("accuracy",)
     except DataError as error:
@@ -293,7 +294,7 @@ def _protocol(
 
 
 def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
-    """The chains, each with its key."""
+    """Chain → the key of the study file that it comes from."""
     chains = {text: f"chains[{place}]" for place, text in enumerate(given["chains"])}
     selectors, classifiers = given["selectors"], given["classifiers"]
     if bool(selectors) != bool(classifiers):
@@ -342,7 +343,7 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
         if not isinstance(options, dict) or not isinstance(options.get("path"), str):
             faults.add(key, 'must be a path, or a section with path = "…"')
             continue
-        # Paths in a study file are those of its folder.
+        # Paths in a study file are relative to its folder.
         reading = with_further_files(_reading(options, key, faults), folder)
         path = folder / options["path"]
         try:

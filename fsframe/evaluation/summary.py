@@ -151,7 +151,7 @@ class Evaluation:
         Number of rows by true class (rows) and predicted class (columns), averaged over the
         repetitions; empty without classes.
     task : str
-        ``"classification"`` or ``"regression"``.
+        ``"classification"``, ``"regression"`` or ``"survival"``.
     by_group : ByGroup, optional
         If rows were kept together in groups.
     agreement : Agreement, optional
@@ -213,7 +213,7 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     if units is None:
         units = int((tables.fold >= 0).any(axis=0).sum())
     elif tables.group_right is not None:
-        # With groups in time, the first is never tested.
+        # If groups are in order of time, the earliest are never tested.
         units = int((~np.isnan(tables.group_right)).any(axis=0).sum())
     members = np.bincount(tables.truth) if tables.task == "classification" else np.ones(1)
     smallest = members[members > 0].min() / tables.truth.size
@@ -309,7 +309,7 @@ def _test_to_train(parts: Parts, fold: NDArray[np.int64]) -> float:
     tested = float(np.mean([rows.size for _, rows in parts]))
     if (fold >= 0).all():
         return tested / (fold.shape[1] - tested)
-    # In time order, only earlier rows are trained on.
+    # If rows are in order of time, only earlier rows are trained on.
     before = [np.count_nonzero(fold[k] < fold[k, rows[0]]) for k, rows in parts]
     return tested / float(np.mean(before))
 
@@ -328,7 +328,7 @@ def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest:
     known = not np.isnan(chain).any()
     mean = float(chain.mean()) if known else float("nan")
     error = float("nan") if pooled else corrected_standard_error(chain, ratio)
-    # A measure that needs every class is as uncertain as its smallest class is small.
+    # The uncertainty of a measure that needs every class depends on the smallest class.
     trials = max(1, round(units * smallest)) if every_class else units
     share = (lowest, highest) == (0.0, 1.0) and larger
     return Measure(
