@@ -1,1 +1,1 @@
-"""Interfaces of methods: what they are given and return, and a base class for each kind."""
+"""Interfaces of methods: their arguments and results, and a base class for each kind."""

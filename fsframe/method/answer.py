@@ -1,4 +1,4 @@
-"""What a selector answers, in tables of features and pairs, and statistics of it."""
+"""Tables of a selector's result, by feature and by pair, and their statistics."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class PairWeights:
         Instead of `matrix`, if all weights would not fit: positions in `columns`, ``i < j``; pairs
         not listed are unknown or negligible.
     diagonal : (m,) float64, optional
-        Main effects beside a list of pairs.
+        Main effects, if the weights are a list of pairs.
 
     Notes
     -----
@@ -220,7 +220,7 @@ class Found(Protocol):
 
 
 def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """`tables` with ``_`` between the words of names."""
+    """`tables` with ``_`` in place of ``-`` in their names."""
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
@@ -236,7 +236,7 @@ def full_ranking(selection: Found) -> NDArray[np.intp]:
 
 
 def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
-    """The first table of these names with m numbers from 0 to 1, or NaN."""
+    """The first table among `names` with m numbers from 0 to 1, or NaN; None if there is none."""
     for name in names:
         array = tables.get(name)
         if array is None or array.shape != (m,) or array.dtype.kind not in "fiu":
@@ -508,7 +508,7 @@ def feature_table(
 def pair_table(
     names: Sequence[str], stages: Sequence[tuple[str, Found]], tests: PairsTested | None = None
 ) -> AnswerTable:
-    """One row per pair that the last stage with pairs weighted or tested, best first.
+    """One row per pair that was weighted or tested by the last stage with pairs, best first.
 
     Parameters
     ----------
@@ -592,7 +592,7 @@ def _weighed_or_tested(
 def _with_tests(
     pairs: NDArray[np.intp], columns: dict[str, NDArray[Any]], tests: PairsTested, n: int
 ) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
-    """The pairs and those that were tested after them, with the columns of both."""
+    """The pairs of a stage and those tested afterwards, with the columns of both."""
     new = tests.pairs[_places(pairs, tests.pairs, n) < 0]
     every = np.concatenate((pairs, np.sort(new, axis=1)))
     more = {
@@ -619,7 +619,7 @@ def _lengthened(column: NDArray[Any], length: int, place: NDArray[np.intp]) -> N
 
 
 def _distinct(columns: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Columns by unique names, since a class may have the name of a stage."""
+    """The columns under unique names, since a class may have the name of a stage."""
     distinct: dict[str, NDArray[Any]] = {}
     for name, column in columns:
         unique, number = name, 1

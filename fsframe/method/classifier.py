@@ -67,8 +67,8 @@ class PredictionMeasure(Parameterised):
     task : str
         ``"classification"``, ``"regression"`` or ``"survival"``.
     needs : str
-        What it needs from a classifier: ``"labels"``, the predicted classes; ``"scores"`` that
-        order the rows; ``"probabilities"``.
+        The output of a classifier that it needs: ``"labels"``, the predicted classes; ``"scores"``
+        that order the rows; ``"probabilities"``.
     larger_is_better : bool
         False for losses.
     lowest, highest : float
@@ -93,7 +93,7 @@ class PredictionMeasure(Parameterised):
         return iter(())
 
     def refusals(self, task: str, classes: tuple[Any, ...], scores: str) -> Iterator[str]:
-        """Reasons why it cannot be computed; called before any work starts.
+        """Reasons why the measure cannot be computed; called before any work starts.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class PredictionMeasure(Parameterised):
         name = self.method_name()
         with in_stage(type(self), name):
             value = float(self._value(predictions))
-        # Up to rounding.
+        # Rounding may lead slightly out of the range.
         reach = 1e-9 * max(1.0, abs(value))
         if not (np.isnan(value) or self.lowest - reach <= value <= self.highest + reach):
             raise PluginError(
@@ -136,7 +136,7 @@ class PredictionMeasure(Parameterised):
 
 
 class FittedClassifier(Protocol):
-    """Interface of what an author's `_fit` returns.
+    """Interface of the object that an author's `_fit` returns.
 
     `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
     n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, the arrays
@@ -148,7 +148,7 @@ class FittedClassifier(Protocol):
 
 
 class FittedRegressor(Protocol):
-    """Interface of what an author's `_fit` returns for a numeric target.
+    """Interface of the object that an author's `_fit` returns for a numeric target.
 
     `predict` takes (n, n_features) and returns (n,) float64.
     """
@@ -175,9 +175,9 @@ class FittedOnColumns:
     fill : (n_features,) float64, optional
         Values by which an earlier stage replaces missing ones; NaN: none.
     donors : Donors, optional
-        Rows whose values it uses instead, as in `Selection.donors`.
+        Rows whose values replace missing ones instead, as in `Selection.donors`.
     name : str
-        Its name in messages.
+        Name of the classifier in messages.
     method : type, optional
         The classifier's class, for messages that name its plugin.
     numbers : (n_in,) int, optional
@@ -196,9 +196,10 @@ class FittedOnColumns:
     numbers: NDArray[np.intp] | None = None
 
     def on_its_columns(self) -> FittedOnColumns:
-        """The same for tables of `columns` only, in this order, whose predictions are equal.
+        """The classifier for tables that have only `columns`, in this order; predictions are equal.
 
-        Itself if `donors` supply missing values: the nearest rows are found by all columns.
+        If `donors` fill missing values, the classifier itself is returned, since the nearest rows
+        are found by all columns.
         """
         if self.donors is not None:
             return self
@@ -311,7 +312,7 @@ class Classifier(Parameterised):
     takes_missing : bool
         Whether NaN in the features is allowed.
     takes_nominal : bool
-        As `Selector.takes_nominal`, of training rows and new ones.
+        As `Selector.takes_nominal`, for training rows and new ones.
     table_copies : float
         How many float64 copies of its training rows it holds in addition to them; most hold one,
         scaled. Counted if a run has a memory limit and the classifier sees all columns.
@@ -351,7 +352,7 @@ class Classifier(Parameterised):
         return frozenset({"classification"})
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
-        """Reasons why it cannot be fitted to such a label; called before any work starts."""
+        """Reasons why it cannot be fitted to the label of `data`; called before any work starts."""
         if data.task not in self.predicts():
             wants = LABELS[min(self.predicts())]
             kind = {"regression": "regressor", "survival": "model of times, such as cox"}
@@ -384,7 +385,7 @@ class Classifier(Parameterised):
         return "scores"
 
     def tables_held(self, n_features: int) -> float:
-        """Number of copies (`table_copies`) of a table with `n_features` columns, those it sees."""
+        """Number of copies (`table_copies`) that it holds of the `n_features` columns it sees."""
         return self.table_copies
 
     def rows_copied(self) -> float:
@@ -405,14 +406,14 @@ class Classifier(Parameterised):
         data : Dataset
             The whole table, rows with count zero left out.
         upstream : Selection, optional
-            What the chain kept; all columns by default.
+            The selection of the chain; all columns by default.
         run, seed
             As in `Selector.select`.
 
         Raises
         ------
         DataError
-            If the data are not for classification, or hold NaN and the method does not accept it.
+            If the method does not support the label, or the data hold NaN that it does not accept.
         RequestError
             If the chain kept no column.
         PluginError

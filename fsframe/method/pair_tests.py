@@ -1,4 +1,4 @@
-"""Contract of tests of pairs of columns: the interface of methods, and their results."""
+"""Tests of pairs of columns: the interface of methods that make them, and their result."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class PairTests:
         Columns a < b of the pairs listed, the smallest p first. A pair of `columns` that is not
         listed has a larger p, or a table that cannot show an interaction.
     p_values, q_values : (q,) float64 in [0, 1]
-        The second adjusted for `n_chosen_from`.
+        p-values, and q-values adjusted for `n_chosen_from`.
     n_tested : int
-        Pairs that were tested: those of `columns`, and others asked for.
+        Number of pairs that were tested: those of `columns`, and others that were asked for.
     n_chosen_from : int
         Number of pairs that these were chosen from, if the choice considered columns jointly; at
         least `n_tested`.
@@ -77,7 +77,7 @@ class PairTests:
         ]
 
     def problems(self, n_features: int) -> list[str]:
-        """Inconsistencies for a table of so many columns; empty if it is valid."""
+        """Inconsistencies, for a table of `n_features` columns; empty if the tests are valid."""
         columns, pairs = self.columns, self.pairs
         if columns.ndim != 1 or (
             columns.size
@@ -126,7 +126,7 @@ class PairTester(Protocol):
         chosen_from: int,
         run: Run,
     ) -> PairTests:
-        """The tests of every pair of `columns`, and of `pairs`, which the result lists in any case.
+        """Test every pair of `columns`, and `pairs`, which the result lists whatever their p.
 
         Parameters
         ----------
@@ -134,10 +134,10 @@ class PairTester(Protocol):
             The whole table, which the method takes (`Selector.check_data` has been called).
         columns : (m,) int, ascending
         pairs : (q, 2) int
-            Columns a < b of pairs to report for any p; any columns.
+            Columns a < b of these pairs, which need not be among `columns`.
         chosen_from : int
-            Number of pairs that q is adjusted for, those not tested counting as p = 1; at least the
-            number tested.
+            Number of pairs that q is adjusted for, at least the number tested; the others count as
+            p = 1.
         run : Run
         """
         ...

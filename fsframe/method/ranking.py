@@ -41,7 +41,7 @@ class PermutationTest:
     parameter: str = "permutations"
 
     def needed(self, n_tests: int) -> int:
-        """Number of features that must have the smallest p-value for any to be significant.
+        """Smallest number of features that can be significant together.
 
         Returns
         -------
@@ -50,8 +50,8 @@ class PermutationTest:
 
         Notes
         -----
-        Bonferroni compares m p with the level. By Benjamini and Hochberg k features of the smallest
-        p have q = m p / k; with fewer, larger p-values only make it worse for the others.
+        Bonferroni compares m p with the level. By Benjamini and Hochberg, the k smallest p-values
+        are significant if they are at most level · k / m, and none is below 1 / (permutations + 1).
 
         Examples
         --------
@@ -61,7 +61,7 @@ class PermutationTest:
         >>> PermutationTest(permutations=10, level=0.05).needed(3)
         4
         """
-        # As fractions: 1 / 20 is not more than 0.05.
+        # As fractions, since 1 / 20 must not exceed 0.05 by rounding.
         level = Fraction(str(self.level))
         if self.correction == "benjamini-hochberg":
             return math.ceil(Fraction(n_tests, self.permutations + 1) / level)
@@ -69,7 +69,7 @@ class PermutationTest:
         return 1 if Fraction(tests, self.permutations + 1) <= level else n_tests + 1
 
     def weakness(self, n_tests: int) -> str:
-        """The warning before it starts; empty if a single feature can be significant.
+        """The warning before the test starts; empty if a single feature can be significant.
 
         Examples
         --------
@@ -181,7 +181,8 @@ def tied_order(
     tie : float
         The fraction of a value within which others are ties.
     least : float
-        An absolute difference that counts as none, for values that are differences of larger ones.
+        Absolute difference up to which values are ties, for values that are differences of larger
+        ones.
 
     Returns
     -------
@@ -260,7 +261,7 @@ def rank_by_score(
     if count is not None and count < len(known):
         if count < 1:
             return known[:0]
-        # All ties with the last one; the order below decides among them.
+        # Includes all ties with the last one; the order below decides among them.
         last = float(np.partition(falling, count - 1)[count - 1])
         good = falling <= last + 2 * _reach(last, TIE, least)
         known, falling = known[good], falling[good]

@@ -29,9 +29,9 @@ class Cost:
     ----------
     seconds : float ≥ 0
     formula : str
-        Their formula, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
+        Formula of the seconds, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
     remedy : str
-        What makes it less on many rows, such as ``"relieff:m=1000, a sample of rows"``.
+        A way to reduce the cost on many rows, such as ``"relieff:m=1000, a sample of rows"``.
     """
 
     seconds: float
@@ -186,7 +186,7 @@ def as_number(value: Any, of: str) -> int | None:
 
 
 def as_size(value: Any) -> int:
-    """A limit of memory in bytes, of a number or a text such as 2GB or 500MiB.
+    """A memory limit in bytes, from a number or a text such as 2GB or 500MiB.
 
     Raises
     ------
@@ -319,7 +319,7 @@ class Run:
     def stage(self, position: int) -> Run:
         """The context of one stage of a chain that runs on a batch of parts.
 
-        The stage comes before the part in the key, the batch's start stays with the part.
+        In the key, the stage comes before the part, to which the start of the batch still applies.
         """
         return attrs.evolve(self, key=(*self.key, position))
 
@@ -390,7 +390,7 @@ class Run:
 
 
 def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
-    """`run` itself, or a new one with that seed (0 by default)."""
+    """`run` itself, or a new one with `seed` (0 by default) if there is none."""
     if run is not None:
         return run
     return Run(entropy=0 if seed is None else seed, **options)

@@ -54,7 +54,7 @@ class Donors:
     nominal : (q,) bool
         Columns whose numbers are codes of levels.
     k : int
-        Number of neighbours; fewer if not so many have a value.
+        Number of neighbours; fewer are used if fewer have a value.
     standardize : bool
         Whether numeric columns are scaled to deviation 1 for the distance.
 
@@ -112,17 +112,12 @@ class Donors:
         return max(64, min(_ROWS, int(self.times.sum())))
 
     def averages(self) -> NDArray[np.float64]:
-        """The values that all donors give, (q,); NaN in columns that no donor has a value in.
-
-        Returns
-        -------
-        (q,) float64
-        """
+        """The values (q,) that all donors together give; NaN where no donor has a value."""
         row = np.full((1, len(self.columns)), np.nan)
         return self.filled(row)[0] if len(self.columns) else row[0]
 
     def filled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows (n, q), over `columns`, filled except in columns that no donor has a value in.
+        """The rows `X` (n, q) over `columns`, filled except in columns where no donor has a value.
 
         Raises
         ------
@@ -156,7 +151,7 @@ class Donors:
         return filled
 
     def restrict(self, columns: NDArray[np.intp]) -> Donors:
-        """The same with only the columns in `columns`, renumbered to positions there."""
+        """The donors with only those of their columns in `columns`, as positions there."""
         if np.array_equal(self.columns, columns):
             return attrs.evolve(self, columns=np.arange(len(columns)))
         place = places_among(columns, self.columns)
@@ -166,7 +161,7 @@ class Donors:
         )
 
     def lift(self, columns: NDArray[np.intp]) -> Donors:
-        """The same with position p renamed to ``columns[p]``."""
+        """The donors with column p renumbered to ``columns[p]``."""
         return attrs.evolve(self, columns=columns[self.columns])
 
 
@@ -222,7 +217,7 @@ class _Space:
         for place in np.flatnonzero(~self.empty).tolist():
             if place in self.levels:
                 levels = self.levels[place]
-                # Shares of the neighbours with each level, rounded because of the step.
+                # Shares of the neighbours with each level, rounded because they contain the step.
                 shares = np.round(coordinates[:, at : at + len(levels)], 9)
                 values[:, place] = levels[shares.argmax(axis=1)]
                 at += len(levels)
@@ -245,7 +240,7 @@ def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple
 
 
 def _imputer() -> Any:
-    """A context manager that returns scikit-learn's imputer for donors and k."""
+    """A context manager that gives the function of scikit-learn's imputer for donors and k."""
     try:
         import sklearn
         from sklearn.impute import KNNImputer
@@ -253,7 +248,7 @@ def _imputer() -> Any:
     except ImportError as error:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {error}") from error
-        # Here, so that run files open without the registry.
+        # Imported here, so that run files open without the registry.
         from fsframe.registry.importing import needed
 
         raise PluginError(
@@ -262,7 +257,7 @@ def _imputer() -> Any:
 
     @contextlib.contextmanager
     def impute(donors: NDArray[np.float64], k: int) -> Any:
-        # One thread and fixed chunks: sums split otherwise differ in the last bits.
+        # One thread and fixed chunks, since sums that are split otherwise differ in the last bits.
         with threadpool_limits(1), sklearn.config_context(working_memory=_CHUNK_MEBIBYTES):
             yield KNNImputer(n_neighbors=k, keep_empty_features=True).fit(donors).transform
 
@@ -480,7 +475,7 @@ class Selection:
         return problems
 
     def _donor_problems(self, n_features: int) -> Iterator[str]:
-        """Problems of `donors` for a table of so many columns."""
+        """Problems of `donors` for a table of `n_features` columns."""
         assert self.donors is not None
         columns = self.donors.columns
         if self.fill is None:
@@ -511,7 +506,7 @@ class Selection:
                     )
 
     def of_rows(self, rows: NDArray[np.intp]) -> Selection:
-        """The same selection on a table with these rows only: it has their instance weights."""
+        """This selection for a table with these rows only, with their instance weights."""
         if self.instance_weights is None:
             return self
         return attrs.evolve(self, instance_weights=self.instance_weights[rows])
@@ -562,7 +557,7 @@ class Selection:
         return changes
 
     def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
-        """This selection in the original table's numbering, position p being ``columns[p]``."""
+        """This selection in the original table's numbering, where column p is ``columns[p]``."""
 
         def spread(values: NDArray[np.float64] | None, other: float) -> NDArray[np.float64] | None:
             if values is None:
@@ -588,14 +583,14 @@ _ROUNDING = 1e-12
 
 
 def _share_called(name: str) -> str:
-    """What numbers from 0 to 1 a table of this name holds; empty if others."""
+    """The word for the numbers from 0 to 1 in a table of this name; empty if it holds others."""
     if name.endswith(_P_NAMES):
         return "p-values"
     return "frequencies" if name == "frequency" else ""
 
 
 def _are_shares(array: NDArray[Any]) -> bool:
-    """Whether all numbers are in 0 … 1 up to rounding; NaN, for columns not tested, counts too."""
+    """Whether all numbers are in 0 … 1 up to rounding, or NaN, as for columns not tested."""
     if array.dtype.kind not in "fiu":
         return True
     return not bool(((array < -_ROUNDING) | (array > 1.0 + _ROUNDING)).any())

@@ -59,20 +59,20 @@ class Selector(Parameterised):
         memory and time; otherwise it gets int64.
     takes_groups : bool
         Whether a method that resamples rows or permutes labels keeps the rows of a group together.
-        A method that does neither leaves it as it is.
+        A method that does neither keeps the default.
     takes_nominal : bool
         Whether values of nominal columns (`data.categorical`) are only compared for equality, so
         that other codes of their levels give the same result. Otherwise a table with nominal
         columns raises an error.
     honours : set of str
-        Side roles of columns that it uses, besides the time and the covariates: other tables with
-        such roles are refused (`fsframe.table.roles`).
+        Side roles of columns (`fsframe.table.roles`) that it uses, besides the time and the
+        covariates; a table with other side roles is refused.
     takes_kept : bool
         Whether it supports columns that are always kept (`data.keep`). The core adds those that the
         author's part does not return; a greedy method starts from them.
     takes_time : bool
         Whether a method that samples, splits or permutes rows keeps the order of time
-        (`data.times`). Other methods leave it as it is.
+        (`data.times`). Other methods keep the default.
     takes_weights : bool
         Whether row weights, given as `data.counts`, have the effect of copies; otherwise a table
         with weights raises an error.
@@ -80,8 +80,8 @@ class Selector(Parameterised):
         Whether `_select` works on a table in parts (`data.in_parts`) without loading it. Other
         methods are given the table in memory, or refuse it if it is too large.
     takes_weighted_parts : bool
-        Whether it supports parts with row weights: every row then counts as often as its weight
-        says, as in sums over rows.
+        Whether it supports a table in parts with row weights: every row then counts as often as its
+        weight says, as in sums over rows.
     univariate : bool
         Whether a column's score depends only on that column and the label. Choosing by such scores
         does not select pairs, so tests of pairs need no correction for the choice.
@@ -89,12 +89,13 @@ class Selector(Parameterised):
         Whether features are ranked in the order in which they were chosen, each scored given those
         chosen before it.
     natural_zero : bool
-        Whether a score of 0 says that the column carries nothing, and none is lower. Stages that
-        average scores over resamples then give 0 to columns without a score, such as those that an
-        earlier stage dropped; otherwise the lowest score of the resample.
+        Whether a score of 0 means that the column has no information, and none is lower. Stages
+        that average scores over resamples then give 0 to columns without a score, such as those
+        that an earlier stage dropped; otherwise the lowest score of the resample.
     joint : bool
         Whether features are judged in one model of all of them, so that those that say the same as
-        a kept one are left out: what a stage that resamples it keeps is needed, not only relevant.
+        a kept one are left out. Features kept by a stage that resamples it are then needed, not
+        only relevant.
     uses_upstream_weights : bool
         Whether upstream weights change the result.
     reads_columns : bool
@@ -221,9 +222,9 @@ class Selector(Parameterised):
     ) -> list[Selection]:
         """One Selection per row of `counts`, (n_resamples, n_samples): bootstraps of one table.
 
-        Equal to `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``, one by one; a
-        method with a faster way for all of them together provides `_select_many`, which may leave
-        out `model`, `tables` and `warnings`.
+        The results are those of `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``.
+        A method that is faster for all resamples together provides `_select_many`, whose results
+        may lack `model`, `tables` and `warnings`.
         """
         context = make_run(run, seed)
         many = getattr(self, "_select_many", None)
@@ -260,18 +261,18 @@ class Selector(Parameterised):
         return None
 
     def top_only_cuts(self) -> bool:
-        """Whether a smaller count `top` keeps the first of what a larger one keeps, with the same
-        scores, weights and model for them.
+        """Whether a smaller count `top` keeps the first features that a larger one keeps, with the
+        same scores, weights and model for them.
 
         Tuning `top` then takes one fit for all its values. Authors override this.
         """
         return False
 
     def statement(self, base: Selector | None = None) -> Statement | None:
-        """What its p-values or its error rate are about, with its parameters; None if it has none.
+        """The statement that its p-values or error rate are about, by its parameters; None if none.
 
-        Authors of methods that test or bound errors override this: screens, reports and methods
-        texts say it. `base` is the last stage of what a resampling stage repeats.
+        Authors of methods that test or bound errors override this, for screens, reports and methods
+        texts. `base` is the last of the stages that a resampling stage repeats.
 
         Returns
         -------
@@ -303,13 +304,13 @@ class Selector(Parameterised):
         return ""
 
     def halves_forewarning(self, data: Dataset) -> str:
-        """A sentence for the user before a stage bounds its errors by what this method selects on
-        halves of the rows, if on such tables they are known to exceed the bound; mostly empty.
+        """A sentence for the user before a stage bounds its errors by selections of this method on
+        halves of the rows, if errors on such tables are known to exceed the bound; mostly empty.
         """
         return ""
 
     def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
-        """What a stage that repeats `base` in resamples has to say of it, before the run."""
+        """Warnings before the run about `base`, which this stage repeats in resamples."""
         if warning := base.resampled_forewarning():
             yield warning
 
@@ -321,7 +322,7 @@ class Selector(Parameterised):
         data : Dataset
             The whole table.
         n_tests : int, optional
-            Number of features it will see, if known.
+            Number of features that the method will see, if known.
 
         Yields
         ------
@@ -343,7 +344,7 @@ class Selector(Parameterised):
         Parameters
         ----------
         data : Dataset
-            The whole table, also where the method stands in a chain that another stage resamples.
+            The whole table, even if another stage resamples the chain of the method.
 
         Yields
         ------
@@ -354,21 +355,21 @@ class Selector(Parameterised):
         return iter(())
 
     def missing_taken(self) -> bool:
-        """Whether NaN is allowed with these parameters; what estimators of scikit-learn declare.
+        """Whether NaN is allowed with these parameters, as estimators declare to scikit-learn.
 
         Authors override this if neither `takes_missing` nor a parameter `missing` decides it.
         """
         return self.takes_missing and getattr(self, "missing", None) != "refuse"
 
     def ignores_groups(self) -> str:
-        """What this method does that ignores groups of rows; empty if nothing.
+        """How this method ignores groups of rows, for messages; empty if it does not.
 
         Authors override this if it depends on parameters; a table with groups then raises an error.
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
 
     def unlike_copies(self) -> str:
-        """Why a row of weight k is not k equal rows of the table to this method; empty if it is.
+        """Why a row of weight k differs from k equal rows for this method; empty if it does not.
 
         Authors override this where rows are told apart, such as by neighbours or folds; it may
         depend on parameters. ``sample_weight`` of `fsframe.sklearn` then raises an error.
@@ -376,7 +377,7 @@ class Selector(Parameterised):
         return ""
 
     def ignores_time(self) -> str:
-        """What this method does that ignores the order of rows; empty if nothing.
+        """How this method ignores the order of rows, for messages; empty if it does not.
 
         Authors override this if it depends on parameters; a table with times then raises an error.
         """
@@ -457,7 +458,7 @@ class Selector(Parameterised):
         return self.takes_parts
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
-        """Why a table in parts, or so many columns of it, is too large; empty if it is not."""
+        """The problem if a table in parts, or `n_features` of its columns, is too large; or ""."""
         p = data.n_features if n_features is None else n_features
         if not data.in_parts or self.works_in_parts(data):
             return ""
@@ -478,7 +479,7 @@ class Selector(Parameterised):
             raise DataError("\n".join(problems))
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
-        """Why it cannot be given such a label, as a sentence; none if it can."""
+        """A sentence that it does not support the label of `data`; nothing if it does."""
         if data.task not in self.tasks_taken():
             yield (
                 f"{self.method_name()} does not take {LABELS[data.task]} (label "
@@ -489,7 +490,7 @@ class Selector(Parameterised):
             )
 
     def missing_problems(self, data: Dataset) -> Iterator[str]:
-        """Why it cannot be given the missing values of `data`, as a sentence; none if it can.
+        """A sentence that it does not accept the missing values of `data`; nothing if it does.
 
         Authors override this if it depends on parameters.
         """
@@ -516,8 +517,8 @@ class Selector(Parameterised):
         return self.tasks
 
     def tables_held(self, n_features: int) -> float:
-        """Number of copies (`table_copies`) of a table with `n_features` columns, those it sees, by
-        this stage or the ones it resamples."""
+        """Number of copies (`table_copies`) that this stage, or one that it resamples, holds of the
+        `n_features` columns it sees."""
         return self.table_copies
 
     def rows_copied(self) -> float:

@@ -1,4 +1,4 @@
-"""What a stage knows of the stages before and after it."""
+"""The view that a stage has of its table and of other stages, and its result in the whole table."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _NAMED = 6
 
 
 def _bundled_offers(registry: Registry) -> Iterator[Offer]:
-    """Bundled methods only; those of other plugins are not imported for a message."""
+    """The offers of bundled methods; those of other plugins are not imported for a message."""
     return (offer for offer in registry.offers() if offer.plugin.source.bundled)
 
 
@@ -121,12 +121,12 @@ def selectors_that(does: Callable[[Any], bool], *, wrapping: bool = False) -> st
     does : callable
         Whether a selector with its default parameters has the property.
     wrapping : bool
-        Stages that resample others, instead of selectors that do not.
+        Whether to list stages that resample others, instead of selectors that do not.
     """
     named: list[str] = []
     for offer in sorted(_bundled_offers(selectors), key=_place):
         if len(named) > _NAMED:
-            # Others are not imported for a message.
+            # Further methods are not imported for a message.
             break
         if offer.entry.wraps != wrapping:  # type: ignore[attr-defined]
             continue
@@ -162,7 +162,7 @@ def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[
 
 
 def weights_in_parts(name: str, weights: str) -> str:
-    """Why the method `name` does not support row weights of a table in parts, and what to do."""
+    """The message that the method `name` does not support row weights of a table in parts."""
     others = selectors_that(lambda method: bool(method.takes_weighted_parts))
     return (
         f"{name} does not support row weights ({weights!r}) of a table in parts; methods that sum "
@@ -174,7 +174,7 @@ def weights_in_parts(name: str, weights: str) -> str:
 def _classifiers_with_missing(task: str) -> Iterator[str]:
     """The bundled classifiers and regressors that accept missing values."""
     for offer, method in _bundled(classifiers):
-        # One with required parameters depends on them.
+        # Whether it accepts them may depend on parameters that are required.
         if any(parameter.required for parameter in method.parameters()):
             continue
         if method().missing_taken() and task in method().predicts():
@@ -182,7 +182,7 @@ def _classifiers_with_missing(task: str) -> Iterator[str]:
 
 
 def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
-    """What to do if a selector or a classifier does not accept missing values, for a message."""
+    """Advice, for a message that a selector or a classifier does not accept missing values."""
     fill, take = [], list(_classifiers_with_missing(task)) if classifier else []
     for offer, method in _bundled(selectors):
         if "fill" in getattr(offer.entry, "gives", ()):
@@ -217,14 +217,14 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
 
 
 def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
-    """`data` with `fill`, (n_features,), in place of missing values; NaN in it leaves them."""
+    """`data` with `fill`, (n_features,), in place of missing values; NaN in `fill` leaves them."""
     if fill is None or data.matrix.dtype.kind != "f" or np.isnan(fill).all():
         return data
     if isinstance(data.matrix, SparseColumns):
         complete = data.matrix.complete
         return data if complete else attrs.evolve(data, matrix=data.matrix.filled(fill))
     if not data.in_memory:
-        # Genotypes in bits stay that if what fills them are genotypes.
+        # Genotypes in packed bits stay packed if the fill values are genotypes.
         filled_matrix = getattr(data.matrix, "filled", lambda fill: None)(fill)
         return attrs.evolve(
             data, matrix=filled_matrix or _FilledColumns(source=data.matrix, fill=fill)
@@ -325,10 +325,10 @@ def _with_kept(selection: Selection, local: Dataset) -> Selection:
 
 
 def _with_whole_groups(selection: Selection, local: Dataset) -> Selection:
-    """`selection` with all columns of each group of features of which it has one, right after it.
+    """`selection`, with each selected column followed by the other columns of its feature group.
 
-    A column added this way without a score has the score of the one that brought it. If missing
-    values are filled, columns that cannot be filled stay out.
+    A column added this way that has no score gets the score of the selected one. If missing values
+    are filled, columns that cannot be filled stay out.
     """
     sets = local.feature_sets
     taken = np.isin(np.arange(local.n_features), selection.selected)
@@ -354,7 +354,7 @@ def local_upstream(
 ) -> Selection | None:
     """`upstream` in the numbering of a table that has these ascending columns and these rows only.
 
-    A row that occurs twice was copied.
+    A row that was copied occurs several times in `rows`.
     """
     return None if upstream is None else upstream.restrict(columns).of_rows(rows)
 
@@ -370,9 +370,9 @@ def in_whole_table(
 ) -> Selection:
     """`selection` in the numbering of `data`, with earlier weights and the warnings `notes`.
 
-    It is a selection on `local`, a table with only these columns and rows of `data`, as for
-    `local_upstream`; `upstream`, that of the stage on the left, has the numbering of `data`.
-    Columns that are always kept, and whole groups of features, are added.
+    `selection` was made on `local`, the table with only `columns` and `rows` of `data`, as in
+    `local_upstream`. `upstream`, the selection of the stage on the left, is in the numbering of
+    `data`. Columns that are always kept, and the rest of feature groups, are added.
     """
     selection = _with_whole_groups(_with_kept(selection, local), local)
     lifted = selection.lift(columns, data.n_features)

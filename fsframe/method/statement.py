@@ -1,4 +1,4 @@
-"""What p-values and error rates are about: whether a feature is relevant, or needed."""
+"""Statements that p-values and error rates are about, such as that a feature is relevant."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Statement:
     Parameters
     ----------
     word : str
-        Its name in the glossary.
+        Its word in the glossary.
     kind : {"marginal", "conditional"}
         Conditional: beyond what other features say about the label.
     subject : str
-        What is tested, with its verb.
+        Subject and verb of the tested claim.
     meaning : str
         The rest of a sentence after *whether*.
 
@@ -37,7 +37,7 @@ about the label beyond all other features, given age.'
     meaning: str
 
     def sentence(self, stage: str, given: Sequence[str] = ()) -> str:
-        """The statement in words, of the stage of that name; `given` names covariates."""
+        """The sentence that says what `stage` tests; `given` holds the names of covariates."""
         condition = f", given {', '.join(given)}" if given else ""
         return (
             f"{stage} tests whether {self.subject} ({self.kind}): whether {self.meaning}"
