@@ -39,7 +39,7 @@ _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _rule(holds: Callable[[Any], bool], words: str) -> Callable[[Any, Any, Any], None]:
-    """A validator of a field: what must hold of its value, and that in words."""
+    """A validator of a field: `holds` checks its value, `words` state the rule in the message."""
 
     def check(_: Any, attribute: Any, value: Any) -> None:
         if not holds(value):
@@ -73,7 +73,7 @@ _check_api = _rule(lambda value: type(value) is int and value >= 1, "a whole num
 
 
 def _sentence(value: str) -> str:
-    """`value` as lists show it: a capital first, no full stop."""
+    """`value` as lists show it: with a capital first letter and without a full stop."""
     return value[:1].upper() + value[1:].rstrip(".") if isinstance(value, str) else value
 
 
@@ -91,7 +91,7 @@ class Deprecated:
         The first release of its distribution with the deprecation, such as ``"1.2"``. The entry
         stays for at least two minor releases.
     replacement : str
-        The name of what to use instead; empty if there is nothing.
+        Name of the replacement; empty if there is none.
 
     Examples
     --------
@@ -164,20 +164,21 @@ class Entry:
     aliases : tuple of str
         Other names for it; runs and messages use `name`.
     known_as : mapping of str to str
-        Other words of the field, and the stage that does what they say: ``{"kruskal":
-        "anova-f:ranks=true"}``. They are no names: an error for an unknown name tells the stage.
+        Term of the literature → the stage that does this: ``{"kruskal": "anova-f:ranks=true"}``.
+        Terms are not names, but the error for such an unknown name suggests the stage.
     deprecated : Deprecated, optional
         Its deprecation, reported once in every program that uses it.
     former_provider : str
-        The provider that offered it in earlier releases, if another: names such as
-        ``provider/name``, run files and unfinished runs that have it still mean this entry.
+        The provider that offered it in earlier releases, if it was another. Names
+        ``provider/name``, run files and unfinished runs with that provider still refer to this
+        entry.
 
     Attributes
     ----------
     kind, hook : str
-        What it is called in messages, and the hook that yields it.
+        Its kind in messages, and the hook that yields it.
     base : str
-        ``"package.module:Class"`` that its class derives from; a command is an object of it.
+        ``"package.module:Class"`` that its class derives from; a command is an instance of it.
 
     Raises
     ------
@@ -207,15 +208,15 @@ class Entry:
 class SelectorEntry(Entry):
     """A selector on offer.
 
-    `family` groups it in lists; `gives` names what its Selection has besides the kept columns:
+    `family` groups it in lists. `gives` names what its Selection has besides the kept columns:
     ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with ``pair-test``
     the class is a `fsframe.method.pair_tests.PairTester`, which tests the pairs of other chains'
-    results. `wraps`: it resamples the stages on its left. `pair_weight` describes the weight of a
-    pair in the heading of a list, with a hint for reading after a colon. `chosen` names, for
-    tables of its result, the parameters whose values these hold as far as the method chose them
-    (`n` if none was given); methods texts print them. `compiles`: it uses
-    kernels compiled by numba, so ``fsframe warm`` runs its family. `named`: its place among the
-    methods that refusals name first, from 1; of bundled plugins only.
+    results. `wraps`: whether it resamples the stages on its left. `pair_weight` describes the
+    weight of a pair in the heading of a list, with a hint for reading after a colon. `chosen` maps
+    tables of its result to the parameters whose values they hold if the method chose these (`n` if
+    none was given); methods texts print them. `compiles`: whether it uses kernels compiled by
+    numba, so that ``fsframe warm`` runs its family. `named`: its place, from 1, among the methods
+    that refusals name first; for bundled plugins only.
 
     >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
     'selector'
@@ -240,7 +241,7 @@ class SelectorEntry(Entry):
 class ClassifierEntry(Entry):
     """A classifier on offer; `uses` names the weights it uses from the stage on its left.
 
-    `default`: it ends chains that are evaluated and name no classifier; of bundled plugins only.
+    `default`: whether it ends evaluated chains that name no classifier; for bundled plugins only.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -269,9 +270,10 @@ class RegressorEntry(ClassifierEntry):
 class StabilityMetricEntry(Entry):
     """A stability metric on offer.
 
-    `default` is its place among the metrics that a stability study measures by default, from 1; the
-    first is also that of evaluations. 0: none of them. Of bundled plugins only. `fleiss`: its
-    values are an agreement beyond chance, for which reports use Fleiss' terms (poor, excellent).
+    `default` is its place, from 1, among the metrics that a stability study measures by default, or
+    0 if it is none of them; the first is also the metric of evaluations. For bundled plugins only.
+    `fleiss`: whether its values are an agreement beyond chance, for which reports use Fleiss' terms
+    (poor, excellent).
     """
 
     kind: ClassVar[str] = "stability metric"
@@ -436,7 +438,7 @@ class PlotEntry(Entry):
     Parameters
     ----------
     needs : str
-        What a run must have to be drawn, for lists and refusals.
+        Requirement on a run, in words, for lists and refusals.
     several : bool
         Whether it takes several runs.
     data : bool
@@ -459,13 +461,13 @@ RELEVANT_QUESTION = "which features are relevant, each by itself"
 """The question that most proposals of fsframe answer."""
 
 TOGETHER_QUESTION = "which features are relevant, perhaps only together with others"
-"""The question of proposals that see features whose effect depends on others."""
+"""The question of proposals that detect features whose effect depends on others."""
 
 NEEDED_QUESTION = "which of the correlated features are needed, given all others"
-"""The question of proposals whose kept features say what the others do not."""
+"""The question of proposals whose kept features carry information that the others do not."""
 
 FALSE_SHARE = "of those kept at most 5% are false, on average"
-"""What a chain promises that keeps what has q ≤ 0.05 by Benjamini and Hochberg."""
+"""The promise of a chain that keeps features with q ≤ 0.05 by Benjamini and Hochberg."""
 
 TABLE_WORDS = frozenset(
     {
@@ -473,7 +475,7 @@ TABLE_WORDS = frozenset(
         "gaps", "heavy-tails", "correlated", "parts", "rare-class",
     }
 )  # fmt: skip
-"""What a `ProposalEntry` may say of tables: kind of label, roles of columns and rows, values."""
+"""Words for tables in a `ProposalEntry`: kind of label, roles of columns and rows, values."""
 
 
 _check_table_words = _rule(
@@ -488,26 +490,26 @@ class ProposalEntry(Entry):
     Parameters
     ----------
     question : str
-        What the kept features answer. One chain is proposed for each question: that of the smallest
-        `place` whose tables are such and whose chain takes this one. Empty for a last resort, which
-        is proposed if no other chain is.
+        The question that the kept features answer. For each question one chain is proposed: among
+        the entries that fit the table and whose chain accepts it, that of the smallest `place`.
+        Empty for a last resort, which is proposed if no other chain is.
     chain, gaps : str
-        The chain, and the one where values are missing; by default the same.
+        The chain, and the one for tables with gaps; by default the same.
     promise : str
-        What the chain bounds, in words.
+        The bound that the chain promises, in words.
     place : int
-        Up to 160 are those of fsframe.
+        Position among entries; fsframe itself uses places up to 160.
     tables : str
         The tables it is for, in words.
     when, unless : set of str
-        What tables must have, and must not have, of `TABLE_WORDS`. Only entries that say ``parts``
-        are for tables in parts.
+        Words of `TABLE_WORDS` that must, and must not, apply to the table. Only entries with
+        ``parts`` are for tables in parts.
     fewest_columns, most_columns : int
         Smallest and largest number of columns; 0 for any.
     rows_per_column : int
         Smallest number of rows for each column.
     most_hours : float
-        Longest forecast (`Chain.cost`) with which it is proposed; 0 for any, or none.
+        Longest forecast (`Chain.cost`) with which it is proposed; 0 for any forecast, or none.
     designs : tuple of str
         Designs of fsframe's ledger (docs/ledger.md) in which it is first, or within a standard
         error of the first; empty if none has such tables.

@@ -301,6 +301,6 @@ def fsframe_proposals() -> Iterable[entries.ProposalEntry]:  # type: ignore[empt
                 when={"classification"},
             )
 
-    Of those that apply and take the table, the one of the smallest `place` is proposed for each
-    question.
+    For each question, the one of the smallest `place` is proposed, among those that apply to the
+    table and whose chain accepts it.
     """

@@ -1,4 +1,4 @@
-"""What plugins require, their import with a time limit, and what they declare about their tests."""
+"""Requirements of plugins, their import within a time limit, and their declarations for tests."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def guarded_import(share: float = 1.0, environ: Mapping[str, str] | None = None)
     share : float
         Factor for the seconds of ``FSFRAME_IMPORT_TIMEOUT`` (30).
     environ : mapping, optional
-        Where that is read; `os.environ` by default.
+        The environment variables; `os.environ` by default.
 
     Raises
     ------
     PluginError
-        If it takes longer.
+        If the import takes longer.
     KeyboardInterrupt
-        If it was interrupted, even if the module converts the interrupt.
+        If the import was interrupted, even if the module converts the interrupt.
 
     Notes
     -----
@@ -109,7 +109,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Raises
     ------
     AssertionError
-        If it takes longer.
+        If the code takes longer than `seconds`.
     """
     try:
         with raises_after(seconds, _TooLong):
@@ -150,7 +150,7 @@ def missing(requires: Iterable[str]) -> tuple[str, ...]:
 
 
 def pip_command(requires: Iterable[str]) -> str:
-    """The command that installs them for this Python, in whatever environment it is.
+    """The command that installs distributions for this Python, in whatever environment it is.
 
     >>> pip_command(["fsframe[dask]", "boruta"])
     "... -m pip install 'fsframe[dask]' boruta"
@@ -180,7 +180,7 @@ def _installed(name: str) -> bool:
 
 
 def _brought_by(name: str, extra: str) -> Iterator[str]:
-    """The distributions that an extra names."""
+    """The distributions that an extra of the distribution `name` requires."""
     if not extra or not _installed(name):
         return
     for line in metadata.requires(name) or ():
@@ -190,18 +190,18 @@ def _brought_by(name: str, extra: str) -> Iterator[str]:
 
 
 def declared_exceptions(entry: Entry) -> dict[str, str]:
-    """Reasons for the exceptions that are declared for a method, by check."""
+    """Check → reason, for the exceptions that are declared for a method."""
     exceptions = declared(entry, "EXCEPTIONS")
     return {**exceptions.get("*", {}), **exceptions.get(entry.name, {})}
 
 
 def declared(entry: Entry, name: str) -> Mapping[str, Any]:
-    """The mapping `name` of the ``conformance`` module nearest to the method's; {} without one.
+    """The mapping `name` in the ``conformance`` module nearest to the method's module; or empty.
 
     Raises
     ------
     PluginError
-        If it is no mapping.
+        If it is not a mapping.
     """
     package = entry.target.partition(":")[0]
     while package:

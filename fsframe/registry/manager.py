@@ -55,7 +55,7 @@ class PluginSource:
     distribution, version, target : str
         Its distribution, and the module that its entry point names.
     load : callable
-        Imports it.
+        Imports the plugin.
     bundled : bool
         Whether it is part of fsframe. Bundled methods own their plain names.
     provider : str
@@ -81,9 +81,9 @@ class LoadedPlugin:
     """The result of loading a plugin.
 
     `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` explains the
-    latter two. `entries` of a failed plugin are those that it yielded before; they cannot be used,
-    and looking one up gives the reason. `detail` is the traceback, if any; `notes` name unused
-    parts. `registered` is the class if it was registered in this process.
+    latter two. `entries` of a failed plugin are those that it yielded before it failed; they cannot
+    be used, and looking one up gives the reason. `detail` is the traceback, if any; `notes` name
+    unused parts. `registered` is the class if it was registered in this process.
     """
 
     source: PluginSource
@@ -101,8 +101,8 @@ class LoadedPlugin:
 
     @property
     def reference(self) -> str:
-        """Where other processes find a registered class, ``module:Class as name``; empty for an
-        installed plugin."""
+        """The location of a registered class for other processes, ``module:Class as name``; empty
+        for an installed plugin."""
         return "" if self.registered is None else f"{self.source.target} as {self.entries[0].name}"
 
     @property
@@ -173,7 +173,7 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
     """The plugins of one distribution."""
     owner = ""
     try:
-        # Most distributions have no plugin; nothing else of them is read.
+        # Most distributions have no plugin; no other file of these is read.
         if hookspecs.PROJECT not in (distribution.read_text("entry_points.txt") or ""):
             return
         owner = _distribution_name(distribution)
@@ -256,7 +256,7 @@ class PluginManager:
         """Whether plugins are being imported, so that not all offers are known yet."""
 
     def add_registered(self, plugin: LoadedPlugin) -> None:
-        """Add a class registered in this process, replacing an earlier one of that name."""
+        """Add a class registered in this process, replacing an earlier one of the same name."""
         (entry,) = plugin.entries
         self._here[entry.kind, entry.name] = plugin
 
@@ -268,7 +268,8 @@ class PluginManager:
         installed = self._installed()
         if not self._here:
             return installed
-        # A class that an installed plugin offers belongs to it, even if its module registers it.
+        # A class that an installed plugin offers belongs to the plugin, even if its module
+        # registers it too.
         published = {(entry.name, entry.target) for p in installed for entry in p.entries}
         here = (
             plugin

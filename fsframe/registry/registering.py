@@ -183,13 +183,13 @@ def _first_line(method: Any) -> str:
 
 
 def _target(method: Any) -> str:
-    """``module:Class``; the main program imported by a worker is also ``__main__``."""
+    """The class as ``module:Class``, with ``__main__`` for a main program that a worker imports."""
     module = "__main__" if method.__module__ == "__mp_main__" else method.__module__
     return f"{module}:{method.__name__}"
 
 
 def _others(registry: Registry, entry: Entry) -> list[Any]:
-    """Other offers of that name, except earlier versions of the class."""
+    """Other offers of the name of `entry`, except earlier versions of the class."""
     # Selectors and classifiers share the names in chains.
     in_chains = issubclass(registry.entries, (SelectorEntry, ClassifierEntry))
     registries = (selectors, classifiers) if in_chains else (registry,)
@@ -204,7 +204,7 @@ def _others(registry: Registry, entry: Entry) -> list[Any]:
 
 
 def local_class_version(reference: str) -> str | None:
-    """The version in this process of a class that another one registered; None if absent.
+    """The version, in this process, of a class that another process registered; None if absent.
 
     Parameters
     ----------
@@ -232,13 +232,13 @@ def local_class_version(reference: str) -> str | None:
 
 
 def _plugin_of(reference: str) -> LoadedPlugin | None:
-    """The class registered in this process that a reference names, as a plugin."""
+    """The plugin of the class registered in this process that `reference` names; None if absent."""
     plugins = (p for p in default_manager().plugins() if p.registered is not None)
     return next((plugin for plugin in plugins if plugin.reference == reference), None)
 
 
 def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator[str]:
-    """Why other processes cannot import classes registered here, one sentence each.
+    """One sentence for each class registered here that other processes cannot import: why not.
 
     Parameters
     ----------

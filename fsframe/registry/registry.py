@@ -1,4 +1,4 @@
-"""The registry: names → entries → classes, imported when looked up; and calls of their code."""
+"""Registries of classes by name, imported on lookup, and the context in which their code runs."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Registry(Mapping[str, Any]):
         return find_offer(name, self)[1]
 
     def unusable_offer(self, name: str) -> PluginError | None:
-        """The error for a name of a plugin that is not loaded; None if there is none."""
+        """The error if a plugin that is not loaded offers, or may offer, `name`; else None."""
         provider, slash, plain = name.rpartition("/")
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (slash and plugin.provider != provider):
@@ -201,7 +201,7 @@ class Registry(Mapping[str, Any]):
             raise PluginError(needed(f"the {where}", *offer.entry.requires))
         base = getattr(import_module(base_module), base_name)
         try:
-            # Longer, since it may import large libraries.
+            # With a longer limit, since the module may import large libraries.
             with guarded_import(share=4.0):
                 loaded = getattr(import_module(module_name), class_name)
         except (KeyboardInterrupt, MemoryError):
@@ -248,15 +248,14 @@ class Registry(Mapping[str, Any]):
 
 
 class OwnAndPlugins:
-    """Objects of fsframe that are no plugin's, such as its commands, and those that plugins offer.
+    """Objects of fsframe itself, such as its commands, together with those that plugins offer.
 
     A plugin's object is ``provider/name`` if fsframe or another plugin has one of the same name.
 
     Parameters
     ----------
     own : mapping of str to (str, str)
-        By name, the object as ``module:attribute``, and a line for lists. It is imported when it is
-        looked up.
+        Name → the object as ``module:attribute``, imported on lookup, and a line for lists.
     registry : Registry
         Offers of plugins.
     """
@@ -265,7 +264,7 @@ class OwnAndPlugins:
         self.own, self._registry = own, registry
 
     def listed(self) -> dict[str, str]:
-        """All objects by name, with a line for lists, which names the provider of a plugin's."""
+        """Name of each object → its line for lists; the lines of plugins name the provider."""
         offers: tuple[Offer, ...] = ()
         # Help must work even if FSFRAME_STRICT raises on a broken plugin.
         with contextlib.suppress(PluginError):
@@ -277,7 +276,7 @@ class OwnAndPlugins:
         return dict(sorted(lines.items()))
 
     def get(self, name: str) -> Any:
-        """The object of that name, imported now; None if there is none.
+        """Import and return the object called `name`; None if there is none.
 
         Raises
         ------
@@ -351,7 +350,7 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
 
 
 def _stage_meant(name: str, registries: Sequence[Registry]) -> str:
-    """A hint at the stages that a word of the field stands for; empty if it is none."""
+    """A hint at the stages for a term of the literature (`Entry.known_as`); else empty."""
     stages = {
         f"`{stage}`": f" (a {registry.kind})"
         for registry in registries
@@ -395,9 +394,9 @@ _Found = list[tuple[Registry, Offer]]
 
 
 def _preferred_offers(name: str, matches: _Found) -> _Found:
-    """Choose among offers of a plain name: that of a record, the bundled one, a preference.
+    """Choose among offers of a plain name: that of a record, else the bundled, else the preferred.
 
-    Bundled methods keep their names; a warning says once that another plugin offers one too.
+    If another plugin offers the name of a bundled method too, there is a warning, once.
     """
     provider = _recorded.get().get(name)
     of_record = [each for each in matches if each[1].provider == provider]
@@ -474,7 +473,7 @@ def default_manager() -> PluginManager:
 
 
 def default_names(registry: Registry) -> tuple[str, ...]:
-    """The bundled objects that their entries declare as defaults, in the order of these.
+    """The names of the bundled objects that their entries declare as defaults, in declared order.
 
     Examples
     --------
@@ -507,7 +506,7 @@ plots = Registry(entries.PlotEntry)
 proposals = Registry(entries.ProposalEntry)
 
 
-# A package may put a whole table into its message.
+# Longest message of a data error: a package may put a whole table into it.
 _LONGEST = 300
 
 
@@ -520,7 +519,7 @@ def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
     method : type
         The class of the stage.
     name : str
-        Its name if no plugin offers that class.
+        Its name for messages, if no plugin offers the class.
     part : str
         Kind of object, if it is not a stage, such as ``"writer"``.
 
@@ -530,7 +529,7 @@ def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
         For any exception other than fsframe's own, even SystemExit; with the traceback as its
         `detail`.
     DataError
-        For what the class declares as its `data_errors`.
+        For exceptions that the class declares in `data_errors`.
     KeyboardInterrupt
         If it was interrupted, even if the stage raised something else.
     MemoryError
@@ -541,7 +540,7 @@ def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
     except (FsframeError, MemoryError, GeneratorExit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # What a listener raises only passes through here (see `Run.progress`).
+        # Exceptions of a listener only pass through here (see `Run.progress`).
         if getattr(error, "from_outside", False):
             raise
         if interrupted(error):
