@@ -1,4 +1,4 @@
-"""The resamples of a run as batches of tasks: sent to an engine, waited for, put in order."""
+"""Divide the resamples of a run into batches, send them to an engine, and collect the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GROWTH = 32
 # The second batch may take this long if a call has no fixed cost.
 _TRIAL_SECONDS = 1.5
 _TRIAL = 16
-# Times vary by chance: the cost of a resample is assumed to be at least this part of the mean.
+# Times vary by chance: a resample is assumed to cost at least the mean divided by this.
 _NOISE = 64
 
 
@@ -40,7 +40,7 @@ class Batches:
     pace : dict
         Seconds per resample, by what is resampled; updated here.
     what : str
-        What is resampled here.
+        The key in `pace` of what is resampled here.
     borders : sequence of int, ascending
         Resamples at which a batch should begin, since the method restarts there.
     most : int
@@ -50,9 +50,9 @@ class Batches:
     -----
     Time changes the sizes of batches, never a result. A size grows at most 32-fold at a time, since
     the first resamples may be untypical. A method with a fast algorithm for many resamples has a
-    cost per call and one per resample: a straight line through all measurements, by least squares.
-    The second decides. With the mean instead, a call with a fixed cost of half a second would never
-    get more than one resample.
+    cost per call and one per resample: intercept and slope of a straight line through all
+    measurements, by least squares. The slope determines the size. With the mean instead, a call
+    with a fixed cost of half a second would never get more than one resample.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class Batches:
         self._borders, self._most = borders, max(1, most)
         self._largest = 1 if what not in pace else 1 << 30
         self._per_call = 0.0
-        # How many batches were seen; sums over them of size, seconds, size², size·seconds.
+        # Number of batches seen, and sums over them of size, seconds, size², size·seconds.
         self._seen = 0
         self._sums = [0.0, 0.0, 0.0, 0.0]
 
     def size(self, left: int, workers: int = 1, least_seconds: float = 0.0) -> int:
-        """Number of the `left` resamples in the next batch, for one of `workers`.
+        """Size of the next batch, out of `left` resamples, for one of `workers`.
 
         The batch takes at least `least_seconds`, if enough resamples are left.
         """
@@ -114,7 +114,7 @@ class Batches:
     ) -> int:
         """The end of the batch that begins at `start`, at most `end`.
 
-        It ends at a border if one lies between half and twice its size.
+        It ends at a border if that makes it between half and twice the size that it would have.
 
         >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
         40
@@ -162,7 +162,7 @@ class Job:
 
     @property
     def suspect(self) -> bool:
-        """Whether one more death would be one too many."""
+        """Whether one more death of a worker would end the run."""
         return self.deaths >= _MOST_DEATHS - 1
 
 
@@ -176,7 +176,7 @@ class SubmittedJobs(Generic[J]):
     ----------
     engine : Engine
     doing : callable
-        What workers did when they died over some jobs, for messages.
+        Returns, for messages, what workers did when they died over some jobs.
 
     Attributes
     ----------
@@ -218,14 +218,14 @@ class SubmittedJobs(Generic[J]):
             self._lost([job], error)
 
     def answers(self) -> Iterator[tuple[J, Any]]:
-        """Jobs that finished within a moment, with their results.
+        """Wait a moment, and yield the jobs that have finished, with their results.
 
         Raises
         ------
         EngineError
             If workers died three times over the same job, or the engine is lost.
         Exception
-            What a worker raised.
+            As raised in a worker.
         """
         engine = self._engine
         if not self.pending:
@@ -293,7 +293,7 @@ class SubmittedJobs(Generic[J]):
 
 
 def _is_unguarded_script(main: object) -> bool:
-    """Whether the main module is a file that looks nowhere at its ``__name__``."""
+    """Whether the main module is a file that never mentions ``__name__``."""
     with contextlib.suppress(OSError, UnicodeError, TypeError):
         return "__name__" not in Path(getattr(main, "__file__", None) or "").read_text("utf-8")
     return False
@@ -308,7 +308,7 @@ def _has_result(future: Future[Any]) -> bool:
 
 @attrs.define(kw_only=True, eq=False)
 class _Resamples(Job):
-    """Resamples `start` … `stop` - 1; `whole` are the values to send to its worker."""
+    """Resamples `start` … `stop` - 1; `whole` holds tokens of values that its worker lacked."""
 
     start: int
     stop: int
@@ -321,7 +321,7 @@ def _computed(jobs: Sequence[_Resamples]) -> str:
 
 @attrs.frozen(eq=False)
 class Dispatcher:
-    """Sends the resamples of one call to an engine; the counts refer to the table."""
+    """Send the resamples of one call to an engine; the counts refer to the rows of the table."""
 
     _engine: Engine
     _data: Dataset
@@ -339,7 +339,7 @@ class Dispatcher:
         gaps : iterable of (start, stop)
             The resamples to compute, in order.
         may_start : callable
-            Whether the resamples from a given one on may be started now.
+            Whether the resamples from a given number on may be started now.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class Dispatcher:
         if waiting:
             engine.admit(self._call.software)
         fields = column_fields(self._data)
-        # One matrix may be that of two tables, with other kinds or roles of columns.
+        # Two tables with different kinds or roles of columns may share one matrix.
         parts = (self._data.matrix, *(fields[name] for name in fields if name != "matrix"))
         table = engine.share_table(parts, fields)
         call = engine.share(self._call)
@@ -414,10 +414,10 @@ _SHARED_EVENLY = 4
 """The number of parts is a multiple of this, so that two or four workers get equal shares."""
 
 _MANY = 24
-"""Parts that share out evenly whatever their number: unequal shares differ by one part."""
+"""Number of parts above which shares are nearly equal anyway: they differ by one part at most."""
 
 _LEAST_ROWS = 1 << 14
-"""Rows of a part below which parts are not made smaller for equal shares."""
+"""Number of rows below which parts are not made smaller for equal shares."""
 
 
 def equal_parts(n: int, most: int) -> int:
@@ -471,7 +471,7 @@ def over_parts(
     work : callable
         ``work(ask, parts, threads)``, from a module that workers can import.
     ask : object
-        The work to be done; small, since it is sent with every share.
+        Description of the work to be done; small, since it is sent with every share.
     parts : sequence
         A small object that identifies each part.
     threads : int
@@ -494,7 +494,7 @@ def over_parts(
     software = needed_by(work)
     with engine_of(run.executor) as engine:
         engine.admit(software)
-        # Two for each worker, so that others do not wait long for a slow one.
+        # Two shares for each worker, so that others do not wait long for a slow one.
         many = min(len(parts), 2 * engine.workers)
         waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
         submitted: SubmittedJobs[_Share] = SubmittedJobs(
@@ -518,6 +518,6 @@ def over_parts(
 def _in_worker(
     software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
 ) -> tuple[str, Any]:
-    """Why this process may not do the work, or else the result of `work` on one thread."""
+    """The reason why this process may not do the work, or an empty one and the result of `work`."""
     refusal = refusal_here(software)
     return (refusal, None) if refusal else ("", work(ask, parts, 1))

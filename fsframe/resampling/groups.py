@@ -1,4 +1,4 @@
-"""Groups of rows: permuted, dealt and averaged whole; columns chosen by tests of their rows.
+"""Groups of rows that are permuted, dealt and averaged as wholes; columns chosen by tests.
 
 Recordings of one person are similar for reasons unrelated to the label. If some are in the training
 part and others in the test part, the person is learned instead of the label.
@@ -19,7 +19,7 @@ from fsframe.table.arrays import freeze
 from fsframe.table.dataset import Dataset
 
 FEWEST_GROUPS = 4
-"""With fewer groups, bootstraps are too similar to be informative."""
+"""Minimum number of groups; bootstraps of fewer are too similar to be informative."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -32,7 +32,7 @@ class Grouping:
         Group of each row, 0 … n_groups - 1, all of them present.
     stratum : (n_groups,) int
         The most frequent class of a group's rows, the first on a tie; zeros for a numeric target.
-        Drawing within the classes means drawing within these.
+        Drawing within the classes means drawing within these strata.
     times : (n_groups,) int
         Count of each group in the table: an outer bootstrap draws whole groups.
     rest : (n_samples,) int
@@ -280,7 +280,7 @@ def rotated_labels(
 
 
 def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """The labels rotated by the same number of places, at least one."""
+    """The labels rotated by a random number of places, at least one."""
     if len(labels) < 2:
         return labels
     return np.roll(labels, int(generator.integers(1, len(labels))))
@@ -319,7 +319,7 @@ def deal_groups(
 
 
 def label_problem(data: Dataset, name: str) -> str:
-    """A sentence of the method `name` if labels vary within groups; empty otherwise."""
+    """The message with which the method `name` refuses labels that vary within groups; or empty."""
     if data.groups is None:
         return ""
     first, code, varies = _varying(data.y, data.groups)
@@ -337,14 +337,16 @@ def label_problem(data: Dataset, name: str) -> str:
 def with_group_means(data: Dataset, name: str) -> Dataset:
     """The table of groups: the mean of each column over a group's rows, and the group's label.
 
-    `data` itself without groups. A column that does not vary within a group stays as it is there;
-    of categories it is the most frequent (the lowest, on a tie). A value is missing where all of a
-    group's are. Counts of groups are those that they were drawn with.
+    Without groups, `data` itself is returned. A value that all rows of a group have is kept
+    exactly; in a nominal column the most frequent level is taken (on a tie, that of the lowest
+    code). A value is missing if it is missing in all rows of the group. The counts of the groups
+    are those with which they were drawn.
 
     Raises
     ------
     DataError
-        Of the method `name`, if the label varies within a group, or a resample splits a group.
+        If the label varies within a group, or a resample splits a group; it names the method
+        `name`.
 
     Examples
     --------
@@ -396,7 +398,7 @@ def with_group_means(data: Dataset, name: str) -> Dataset:
 def _of_groups(
     values: NDArray[np.float64], together: Grouping, nominal: bool
 ) -> NDArray[np.float64]:
-    """One value per group."""
+    """The mean of each group, or its most frequent level; NaN without a known value."""
     known = ~np.isnan(values)
     code, present = together.code[known], values[known]
     low, high = np.full(len(together), np.inf), np.full(len(together), -np.inf)
@@ -460,7 +462,7 @@ def significant_columns(
     ----------
     method : FilterWithLevel
     scores, p_values : (p,) float64
-        All columns count as tested; p = 1 for those that say nothing.
+        All columns count as tested; those without information have p = 1.
     data : Dataset
         The table that was tested. Without `alpha`, rows that belong together (groups, times) give
         no p-values: a ranking needs no independent rows, a p-value does.
@@ -500,7 +502,7 @@ def significant_columns(
 
 
 def independent_rows(data: Dataset, method: FilterWithLevel, name: str) -> Dataset:
-    """The table to test: with `alpha` and groups of rows the means of the groups.
+    """The table to test: the means of groups if there are groups and `alpha`, else `data`.
 
     A ranking needs no independent rows; a p-value does.
     """
@@ -522,5 +524,5 @@ def row_problems(data: Dataset, method: FilterWithLevel, name: str) -> Iterator[
 
 
 def order_matters(method: FilterWithLevel) -> str:
-    """What a test does that ignores the order of time; empty without `alpha`."""
+    """How a test ignores the order of time, for messages; empty without `alpha`."""
     return "" if method.alpha is None else "its p-values take rows as independent"

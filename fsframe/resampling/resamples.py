@@ -1,4 +1,4 @@
-"""The rows of each resample and, for the null, its permuted labels."""
+"""Selections on many resamples, computed or from a checkpoint, and null hypotheses for them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Null:
     Attributes
     ----------
     promise : str
-        What the test guarantees about a selected feature, and the rate of false selections; stored
-        with every run and shown in its report.
+        Guarantee of the test about a selected feature and the rate of false selections; stored with
+        every run and shown in its report.
     holds_level : bool
         Whether at most a share alpha of the features is selected if the label carries no
         information. If not, every run has a warning.
@@ -63,7 +63,7 @@ class Null:
 
 
 class RelabellingNull(Null):
-    """Permuted labels: the base is run on each of them as on the true ones.
+    """A null with permuted labels, on which the base is run as on the true ones.
 
     The test is exact if these labels are exchangeable with the true ones when no feature is
     relevant.
@@ -110,7 +110,7 @@ class CountNull(Null):
     Attributes
     ----------
     fraction : float
-        Default rows per bootstrap, as a share of all.
+        Default number of rows per bootstrap, as a share of all rows.
     at_least : bool
         Whether a count that equals the critical value is relevant.
     own_resamples : bool
@@ -123,7 +123,7 @@ class CountNull(Null):
 
     @final
     def tail(self, kept: NDArray[np.int64], cells: int, bias: float) -> NDArray[np.float64]:
-        """P(Z ≥ z) for z = 0 … n + 1, where n is the number of resamples.
+        """P(Z ≥ z) of a count Z under the null, for z = 0 … n + 1 with n resamples.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class CountNull(Null):
     def _resamples(
         self, data: Dataset, n: int, generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """With `own_resamples`: how often each row is in each resample."""
+        """How often each row is in each resample; called only with `own_resamples`."""
         raise NotImplementedError
 
 
@@ -326,7 +326,7 @@ class _Resampling:
     parts: frozenset[str]
 
     def batches(self) -> Iterator[list[Selection]]:
-        """The results in order, some at a time, found or computed."""
+        """The results in order, a list at a time, from the checkpoint or computed."""
         data = self.data
         batches = Batches(
             self.run.pace,
@@ -355,7 +355,7 @@ class _Resampling:
                 start = stop
 
     def _by_units(self, batches: Batches) -> Iterator[list[Selection]]:
-        """The results, those of finished units from the checkpoint; new ones are committed."""
+        """The results: finished units from the checkpoint, and new ones, which are committed."""
         call, known = self._known()
         total = len(self.counts)
         shape = (self.data.n_features, self.data.n_samples)
@@ -370,7 +370,7 @@ class _Resampling:
         try:
             while place < total:
                 if place in known:
-                    # From the disk, so that it may hold anything; our own results were checked.
+                    # Checked, since a unit on disk may hold anything; new results were checked.
                     selections, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
                     place = known[place].stop
                 elif place in ready:

@@ -1,4 +1,4 @@
-"""Tasks of workers: what is sent, how it is computed, and what is returned."""
+"""Tasks of workers: the data that are sent, the computation, and the answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OF_ROWS = (
 
 
 def column_fields(data: Dataset) -> dict[str, Any]:
-    """The large part of `data`, which rarely changes: its columns, without the label.
+    """The large part of `data`, which rarely changes: the columns without the label.
 
     A table on disk is sent as it is if it is picklable, else as an array.
     """
@@ -66,7 +66,7 @@ def row_fields(data: Dataset) -> dict[str, Any]:
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Call:
-    """What all tasks of one call of `select_resamples` have in common, besides the table.
+    """The data that all tasks of one call of `select_resamples` share, besides the table.
 
     A chain is sent as its canonical text, whose names the worker looks up in its own registry;
     `software` are the versions that it must find there.
@@ -97,9 +97,10 @@ class Task:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Answer:
-    """The packed results of a task and their time in seconds; or why there are none.
+    """The packed results of a task and their time in seconds, or the reason why there are none.
 
-    The reason is the tokens of missing values, or the refusal of a worker with other versions.
+    The reason is either `lacking`, the tokens of values that the worker does not have, or the
+    `refusal` of a worker with other versions.
     """
 
     content: bytes = b""
@@ -183,7 +184,7 @@ def _versions_of(part: Any) -> dict[str, str]:
 
 
 def _owners(kind: type | FunctionType) -> Iterator[tuple[str, str]]:
-    """Names and versions of the plugins whose packages define it, or of the class itself."""
+    """Names and versions of the plugins whose packages define `kind`, or of a registered class."""
     package = kind.__module__.partition(".")[0]
     for plugin in default_manager().plugins():
         source = plugin.source
@@ -245,7 +246,7 @@ def compute(base: Any, data: Dataset, counts: NDArray[Any], upstream: Selection 
 
 
 def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
-    """Do a task: the function that executors run."""
+    """Do a task; executors run this function."""
     lacking = []
     for reference in (table, call):
         try:

@@ -1,4 +1,4 @@
-"""Stages that resample another selector, and what they resample."""
+"""The base class of stages that resample another selector or a chain."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WrappingSelector(Selector):
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
     tasks_of_base : bool
-        Whether tables are taken whose task the first stage of `base` takes, besides `tasks`: the
+        Whether, besides `tasks`, those of the first stage of `base` are supported, because the
         method uses labels through its base alone.
     takes_kept : bool
         False: counting how often columns are selected makes no sense for those that always are. A
@@ -52,7 +52,7 @@ class WrappingSelector(Selector):
     reads_columns : bool
         True: the base decides.
     takes_nominal : bool
-        The base decides.
+        True: the base decides.
     takes_time : bool
         False unless the resamples draw blocks of time (`Dataset.together`).
     takes_groups : bool
@@ -85,7 +85,7 @@ class WrappingSelector(Selector):
         return () if self.base is None else (Chain.parse(self.base),)
 
     def _said_of_base(self, told: Callable[[Chain], Iterator[str]]) -> Iterator[str]:
-        """What is said of the chains of `base`, each once."""
+        """The texts that `told` yields for the chains of `base`, each once."""
         yield from dict.fromkeys(text for chain in self.chains_of_base() for text in told(chain))
 
     def check_request(self, data: Dataset) -> Iterator[str]:
@@ -128,28 +128,28 @@ class WrappingSelector(Selector):
         return True
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Its own, and those of the stages of `base`."""
+        """Warnings of this stage, and of the stages of `base`."""
         yield from super().forewarnings(data, n_tests)
         yield from self._said_of_base(lambda chain: chain.forewarnings(data))
         if not self.reads_own_base:
             yield from self._said_of_base(lambda chain: chain.forewarnings_of_base(self, data))
 
     def tasks_taken(self) -> frozenset[str]:
-        """As `tasks_of_base` says."""
+        """`tasks`, and with `tasks_of_base` also those of the first stage of `base`."""
         if self.base is None or not self.tasks_of_base:
             return self.tasks
         first = Chain.parse(self.base).stages[0].method
         return self.tasks | first.tasks if isinstance(first, Selector) else self.tasks
 
     def tables_held(self, n_features: int) -> float:
-        """The most that a stage of `base` holds."""
+        """The largest number of copies that a stage of `base` holds."""
         if self.base is None:
             return 0.0
         methods = [stage.method for stage in Chain.parse(self.base).stages]
         return most_tables_held(methods, n_features)
 
     def rows_copied(self) -> float:
-        """One: a resample's rows."""
+        """One copy: the rows of a resample."""
         return 1.0
 
     def _select_wrapped(
@@ -157,8 +157,8 @@ class WrappingSelector(Selector):
     ) -> Selection:
         """The author's part: resample `base` on `data`, and select among the columns of `data`.
 
-        `upstream` is what the wrapped chain found on the whole table, or, with `base`, what the
-        stage on the left kept.
+        `upstream` is the selection of the wrapped chain on the whole table or, with `base`, that of
+        the stage on the left.
         """
         raise NotImplementedError
 
