@@ -106,7 +106,7 @@ def parse_stage(text: str) -> StageText:
         if not equals or not _KEY.match(key):
             raise RequestError(
                 f"stage {name!r}: {part!r} is not of the form key=value"
-                + _meant(name, part, place == 0)
+                + _suggestion(name, part, place == 0)
             )
         if key in params:
             raise RequestError(f"stage {name!r}: parameter {key!r} is given twice")
@@ -114,7 +114,7 @@ def parse_stage(text: str) -> StageText:
     return StageText(name, params)
 
 
-def _meant(name: str, part: str, first: bool) -> str:
+def _suggestion(name: str, part: str, first: bool) -> str:
     """A suggestion, after a semicolon, for a part that is not key=value; empty if there is none."""
     key, colon, value = (word.strip() for word in part.partition(":"))
     if colon and _KEY.match(key) and value:
@@ -201,12 +201,12 @@ def _is_group(text: str, opening: str) -> bool:
     try:
         _split(text, blank=True)
         # Without its last bracket a single pair is open; two pairs would close in between.
-        return not _reads(text[:-1]) and _reads(text[1:-1])
+        return not _is_balanced(text[:-1]) and _is_balanced(text[1:-1])
     except RequestError:
         return False
 
 
-def _reads(text: str) -> bool:
+def _is_balanced(text: str) -> bool:
     try:
         _split(text, blank=True)
     except RequestError:

@@ -152,7 +152,7 @@ def stages() -> Kind:
     return _Stages()
 
 
-class _Worded:
+class _PlainKind:
     """Base of kinds that convert text like other values and offer no words for completion."""
 
     def parse(self, text: str) -> Any:
@@ -162,29 +162,29 @@ class _Worded:
         return ()
 
 
-class _Number(_Worded):
-    """Base of numeric kinds: `_taken` returns the stored number, or None if it is out of range."""
+class _Number(_PlainKind):
+    """Base of numeric kinds: `_stored` returns the number to store, or None if out of range."""
 
     def convert(self, value: Any) -> Any:
         number = None
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             # 10**400 has no float.
             with contextlib.suppress(OverflowError):
-                number = self._taken(value)
+                number = self._stored(value)
         if number is None:
             raise ValueError(f"must be {self.describe()}")  # type: ignore[attr-defined]
         return number
 
     def parse(self, text: str) -> Any:
         try:
-            return self.convert(self._spelled(text.strip()))
+            return self.convert(self._number_in(text.strip()))
         except ValueError:
             raise ValueError(f"must be {self.describe()}") from None  # type: ignore[attr-defined]
 
-    def _taken(self, number: Any) -> float | None:
+    def _stored(self, number: Any) -> float | None:
         raise NotImplementedError
 
-    def _spelled(self, text: str) -> float:
+    def _number_in(self, text: str) -> float:
         # Whole numbers do not pass through float, which cannot hold 2**60 + 1.
         return int(text) if text.lstrip("+-").isdigit() else float(text)
 
@@ -196,7 +196,7 @@ class _Real(_Number):
     above: float | None = None
     below: float | None = None
 
-    def _taken(self, number: Any) -> float | None:
+    def _stored(self, number: Any) -> float | None:
         converted = float(number)
         return converted if math.isfinite(converted) and _within(converted, self) else None
 
@@ -214,7 +214,7 @@ class _Integer(_Number):
     above: int | None = None
     below: int | None = None
 
-    def _taken(self, number: Any) -> int | None:
+    def _stored(self, number: Any) -> int | None:
         return int(number) if _is_whole(number) and _within(int(number), self) else None
 
     def describe(self) -> str:
@@ -226,13 +226,13 @@ class _Integer(_Number):
 
 @attrs.frozen
 class _CountOrFraction(_Number):
-    def _taken(self, number: Any) -> int | float | None:
+    def _stored(self, number: Any) -> int | float | None:
         if 0 < number <= 1 and not isinstance(number, numbers.Integral):
             return float(number)
         return int(number) if number >= 1 and _is_whole(number) else None
 
-    def _spelled(self, text: str) -> float:
-        return float(text[:-1]) / 100 if text.endswith("%") else super()._spelled(text)
+    def _number_in(self, text: str) -> float:
+        return float(text[:-1]) / 100 if text.endswith("%") else super()._number_in(text)
 
     def describe(self) -> str:
         return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
@@ -296,7 +296,7 @@ class _Flag:
 
 
 @attrs.frozen
-class _Choice(_Worded):
+class _Choice(_PlainKind):
     words: tuple[str, ...]
 
     def convert(self, value: Any) -> str:
@@ -321,7 +321,7 @@ def offered_by(kind: Kind) -> str:
 
 
 @attrs.frozen
-class _Offered(_Worded):
+class _Offered(_PlainKind):
     registry: str
 
     def _offers(self) -> Any:
@@ -352,7 +352,7 @@ class _Offered(_Worded):
 
 
 @attrs.frozen
-class _Text(_Worded):
+class _Text(_PlainKind):
     what: str = "text"
 
     def convert(self, value: Any) -> str:
@@ -374,7 +374,7 @@ def _real_name(name: str) -> str:
 
 
 @attrs.frozen
-class _Stages(_Worded):
+class _Stages(_PlainKind):
     """Text of a chain; its names are looked up when the chain is built."""
 
     def convert(self, value: Any) -> str:
@@ -453,7 +453,7 @@ class _Either:
 
 
 @attrs.frozen
-class _Listing(_Worded):
+class _Listing(_PlainKind):
     kind: Kind
     least: int = 0
 

@@ -89,7 +89,7 @@ def planned_runs(
     return runs
 
 
-def _answered(
+def _recorded_runs(
     runs: Iterable[PlannedRun], ask: Ask, *, mixed: bool, tell: Callable[[str], None]
 ) -> Iterator[tuple[PlannedRun, RunRecord]]:
     """The runs with their records, verified if they are in a file already, else computed by `ask`.
@@ -257,7 +257,7 @@ def compare_on(
         make_folder(folder)
     runs = planned_runs(plan, file, memory)
     before([run.request for run in runs if not run.optional])
-    answered = _answered(runs, ask, mixed=mixed, tell=tell)
+    answered = _recorded_runs(runs, ask, mixed=mixed, tell=tell)
     result = ComparisonResult(record=plan.record({run.cell: record for run, record in answered}))
     write_comparison(result.comparison, folder, csv_out, overwrite=overwrite)
     return result
@@ -350,14 +350,14 @@ def run_study(
     """
     if folder is None:
         runs = planned_runs(plan, memory=memory)
-        answered = _answered(runs, ask, mixed=mixed, tell=tell)
+        answered = _recorded_runs(runs, ask, mixed=mixed, tell=tell)
         return plan.record({run.cell: record for run, record in answered})
     work = folder / "cells"
     _claim(work, plan)
     files = planned_runs(plan, lambda cell: work / Path(cell.member).name, memory)
     images = {
         run.cell: (work / Path(run.cell.member).name).read_bytes()
-        for run, _ in _answered(files, ask, mixed=mixed, tell=tell)
+        for run, _ in _recorded_runs(files, ask, mixed=mixed, tell=tell)
     }
     target = folder / STUDY_FILE
     write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)

@@ -109,7 +109,7 @@ def select(
     ('a',)
     """
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
-    return _asked(select, chain, data, label, groups, seed, out, options)
+    return _run_chain(select, chain, data, label, groups, seed, out, options)
 
 
 def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
@@ -231,9 +231,9 @@ def evaluate(
         folds=folds, repeats=repeats, scheme=scheme, classifier=classifier, inner_folds=inner_folds
     )
     sizes = curve if curve is None or isinstance(curve, str) else list(curve)
-    given |= texts_of(curve=sizes, metric=_several(metric), all_features=all_features or None)
+    given |= texts_of(curve=sizes, metric=_as_list(metric), all_features=all_features or None)
     protocol = protocol_chain("cross-validation", str(chain), given)
-    result = _asked(evaluate, protocol, data, label, groups, seed, out, options)
+    result = _run_chain(evaluate, protocol, data, label, groups, seed, out, options)
     assert isinstance(result, EvaluationResult)
     return result
 
@@ -291,10 +291,10 @@ def stability(
     1.0
     """
     given = texts_of(
-        metric=_several(metric), resample=resample, n=n, fraction=fraction, sizes=sizes
+        metric=_as_list(metric), resample=resample, n=n, fraction=fraction, sizes=sizes
     )
     study = protocol_chain("stability-study", str(chain), given)
-    result = _asked(stability, study, data, label, groups, seed, out, options)
+    result = _run_chain(stability, study, data, label, groups, seed, out, options)
     assert isinstance(result, StabilityResult)
     return result
 
@@ -388,7 +388,7 @@ def compare(
         return compare_on(plan, ask, folder, memory=memory, mixed=about_run.get("mixed", False))
 
 
-def _asked(
+def _run_chain(
     function: Callable[..., Any],
     chain: Chain,
     data: Any,
@@ -410,7 +410,7 @@ def _asked(
         return as_result(ask(request))
 
 
-def _several(words: str | Iterable[str] | None) -> list[str] | None:
+def _as_list(words: str | Iterable[str] | None) -> list[str] | None:
     return None if words is None else [words] if isinstance(words, str) else list(words)
 
 
@@ -494,16 +494,16 @@ def study(
     >>> result.comparison.accuracy.shape
     (1, 2)
     """
-    lists = _given(
+    lists = _without_none(
         chains=chains, selectors=selectors, classifiers=classifiers, measures=measures, seeds=seeds
     )
-    single = _given(scheme=scheme, folds=folds, repeats=repeats, inner_folds=inner_folds)
-    single |= _given(all_features=all_features, rope=rope, name=name)
+    single = _without_none(scheme=scheme, folds=folds, repeats=repeats, inner_folds=inner_folds)
+    single |= _without_none(all_features=all_features, rope=rope, name=name)
     about_table, about_run = table_options(study, options)
     roles = {"label": label, "groups": groups, **about_table}
     with asking("study", about_run) as ask:
         if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
-            besides = [*lists, *single, *_given(**roles)]
+            besides = [*lists, *single, *_without_none(**roles)]
             if besides:
                 raise RequestError(
                     f"{os.fspath(data)} describes the whole study: {', '.join(besides)} cannot be "
@@ -538,7 +538,7 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
     return result
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _without_none(**arguments: Any) -> dict[str, Any]:
     """The arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}
 

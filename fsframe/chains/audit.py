@@ -179,9 +179,9 @@ def audit_run(
         paths, chosen = record.stage_paths(), range(len(chain.stages)) if stages is None else stages
         for number in chosen:
             recorded = last_selection(record.stages[:number]) is not None
-            compare(paths[number], _stage_again(record, chain, data, run, number), recorded)
+            compare(paths[number], _stage_differences(record, chain, data, run, number), recorded)
         if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
-            compare("/pair_tests", _tests_again(record, chain, data, run), recorded=True)
+            compare("/pair_tests", _test_differences(record, chain, data, run), recorded=True)
     return verdicts
 
 
@@ -264,7 +264,7 @@ def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
     return [(f"it fails on the recorded results of the stages before it ({error})", np.inf)]
 
 
-def _stage_again(
+def _stage_differences(
     record: RunRecord, chain: Chain, data: Dataset, run: Run, number: int
 ) -> Iterator[tuple[str, float]]:
     """Recompute a stage, and return the difference of each part; infinite where it cannot be
@@ -280,7 +280,7 @@ def _stage_again(
         yield from _array_differences(stage_items(then), stage_items(now))
 
 
-def _tests_again(
+def _test_differences(
     record: RunRecord, chain: Chain, data: Dataset, run: Run
 ) -> Iterator[tuple[str, float]]:
     """Repeat the tests of pairs on the recorded results, and return the difference of each part."""

@@ -66,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 _formatted = warnings.formatwarning
 
 
-def _remark(message: Warning | str, category: type[Warning], *line: Any, **of_code: Any) -> str:
+def _format_warning(
+    message: Warning | str, category: type[Warning], *line: Any, **of_code: Any
+) -> str:
     """Format warnings of fsframe as notes, without the line of code."""
     if issubclass(category, FsframeWarning):
         return f"note: {message}\n"
@@ -77,7 +79,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     reserve_little()
     occupy_standard_streams()
     escape_unencodable()
-    warnings.formatwarning = _remark
+    warnings.formatwarning = _format_warning
     forget_traceback()
     WRITTEN.clear()
     stderr = sys.stderr
@@ -89,7 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         sys.stderr = stderr
 
 
-def _hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
+def _option_hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
     """A message about an option that a command does not have: where it belongs, or what was meant.
 
     Empty if neither is known. `given` holds all words of the command line.
@@ -133,7 +135,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-            hint = _hint(error, error.ctx, given)
+            hint = _option_hint(error, error.ctx, given)
             error = click.UsageError(hint, error.ctx) if hint else error
         say_usage(error)
         return error.exit_code

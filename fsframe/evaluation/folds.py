@@ -84,7 +84,7 @@ class FoldTask(Base):
         X = table.take_rows(test_rows).values
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
-            **_scored("class-scores", fitted, X, data.task),
+            **_score_table("class-scores", fitted, X, data.task),
             "chosen": np.array([chosen]),
             "tuning": tuning,
         }
@@ -95,7 +95,7 @@ class FoldTask(Base):
                 if "class-scores" in tables:
                     of_all["all-features-scores"] = tables["class-scores"]
             else:
-                of_all, refusal = _on_all(chain, train, X, selection, context.child(3))
+                of_all, refusal = _on_all_columns(chain, train, X, selection, context.child(3))
             tables |= of_all
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, context.child(2))
@@ -168,7 +168,9 @@ _RULE = {
 }
 
 
-def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDArray[np.float64]]:
+def _score_table(
+    name: str, fitted: Any, X: NDArray[Any], task: str
+) -> dict[str, NDArray[np.float64]]:
     """The table of class scores, if there are classes."""
     return {name: fitted.predict_scores(X)} if task == "classification" else {}
 
@@ -232,7 +234,7 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
 
 
-def _on_all(
+def _on_all_columns(
     chain: Chain,
     train: Dataset,
     X: NDArray[Any],
@@ -250,7 +252,7 @@ def _on_all(
     )
 
     def predictions(fitted: Any) -> dict[str, NDArray[Any]]:
-        of_classes = _scored("all-features-scores", fitted, X, train.task)
+        of_classes = _score_table("all-features-scores", fitted, X, train.task)
         return {"all-features": fitted.predict(X), **of_classes}
 
     try:

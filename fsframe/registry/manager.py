@@ -209,7 +209,7 @@ def _raiser(reason: str) -> Callable[[], object]:
     return load
 
 
-def _words(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
+def _names_in(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
     value = environ.get(variable)
     if value is None:
         return None
@@ -221,7 +221,7 @@ def _names(source: PluginSource) -> frozenset[str]:
     return frozenset(_normal(n) for n in (source.name, source.provider, source.distribution))
 
 
-def _set(variable: str, environ: Mapping[str, str]) -> bool:
+def _is_set(variable: str, environ: Mapping[str, str]) -> bool:
     return environ.get(variable, "").strip().lower() not in ("", "0", "no", "false")
 
 
@@ -327,7 +327,7 @@ class PluginManager:
             self._pluggy.unregister(name=source.name)
         reason = str(error) if isinstance(error, PluginError) else one_line(error)
         self._trace(f"{source.name}: failed: {reason}")
-        if _set("FSFRAME_STRICT", self._environ):
+        if _is_set("FSFRAME_STRICT", self._environ):
             raise PluginError(
                 f"plugin {source.name!r} ({source.distribution} {source.version}): {reason}. "
                 "FSFRAME_STRICT is set; unset it to continue without this plugin."
@@ -341,10 +341,10 @@ class PluginManager:
 
     def _blocked(self, source: PluginSource) -> str:
         names = _names(source)
-        chosen = _words("FSFRAME_PLUGINS", self._environ)
+        chosen = _names_in("FSFRAME_PLUGINS", self._environ)
         if chosen is not None and not names & chosen:
             return "not among FSFRAME_PLUGINS"
-        if names & (_words("FSFRAME_BLOCK", self._environ) or frozenset()):
+        if names & (_names_in("FSFRAME_BLOCK", self._environ) or frozenset()):
             return "blocked by FSFRAME_BLOCK"
         return ""
 
@@ -356,7 +356,7 @@ class PluginManager:
             f"{variable} names {word!r}, which is not a plugin"
             + did_you_mean(word, [source.name for source in sources])
             for variable in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK")
-            for word in sorted(_words(variable, self._environ) or ())
+            for word in sorted(_names_in(variable, self._environ) or ())
             if word not in known
         )
 
@@ -375,7 +375,9 @@ class PluginManager:
             hook = options.get("specname") or name
             if marked and hook not in HOOKS:
                 # Compared without the common prefix.
-                near = did_you_mean(_rest(hook), [_rest(known) for known in HOOKS])
+                near = did_you_mean(
+                    _without_prefix(hook), [_without_prefix(known) for known in HOOKS]
+                )
                 hint = did_you_mean(hook, HOOKS) if near else ""
                 # An unknown hook may be one of a later fsframe; a name similar to a known one is a
                 # mistake, unless it is marked as optional.
@@ -433,11 +435,11 @@ class PluginManager:
                 raise PluginError(f"it offers the {kinds} {name!r} twice")
 
     def _trace(self, message: str) -> None:
-        if _set("FSFRAME_TRACE", self._environ):
+        if _is_set("FSFRAME_TRACE", self._environ):
             print(f"fsframe plugins: {message}", file=sys.stderr, flush=True)
 
 
-def _rest(hook: str) -> str:
+def _without_prefix(hook: str) -> str:
     return hook.removeprefix(f"{hookspecs.PROJECT}_")
 
 

@@ -265,21 +265,21 @@ def rotated_labels(
     order = np.argsort(times, kind="stable")
     rotated = y.copy()
     if groups is None:
-        rotated[order] = _moved_on(y[order], generator)
+        rotated[order] = _rotated(y[order], generator)
         return rotated
     first, code, varies = _varying(y[order], groups[order])
     label_of = y[order][first]
     whole = np.flatnonzero(~varies)
     whole = whole[np.argsort(first[whole])]
-    label_of[whole] = _moved_on(label_of[whole], generator)
+    label_of[whole] = _rotated(label_of[whole], generator)
     rotated[order] = label_of[code]
     for group in np.flatnonzero(varies):
         rows = order[code == group]
-        rotated[rows] = _moved_on(y[rows], generator)
+        rotated[rows] = _rotated(y[rows], generator)
     return rotated
 
 
-def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+def _rotated(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
     """The labels rotated by a random number of places, at least one."""
     if len(labels) < 2:
         return labels
@@ -375,12 +375,12 @@ def with_group_means(data: Dataset, name: str) -> Dataset:
         block = np.asarray(data.columns(start, stop)).astype(np.float64)
         for place in range(stop - start):
             nominal = bool(data.categorical[start + place])
-            X[:, start + place] = _of_groups(block[:, place], together, nominal)
+            X[:, start + place] = _group_values(block[:, place], together, nominal)
     X.setflags(write=False)
     given = data.covariates
     if given is not None:
         means = [
-            _of_groups(values, together, bool(nominal))
+            _group_values(values, together, bool(nominal))
             for values, nominal in zip(given.values.T, given.nominal, strict=True)
         ]
         given = attrs.evolve(given, values=freeze(np.column_stack(means)))
@@ -395,7 +395,7 @@ def with_group_means(data: Dataset, name: str) -> Dataset:
     )
 
 
-def _of_groups(
+def _group_values(
     values: NDArray[np.float64], together: Grouping, nominal: bool
 ) -> NDArray[np.float64]:
     """The mean of each group, or its most frequent level; NaN without a known value."""

@@ -84,19 +84,19 @@ class WrappingSelector(Selector):
         """
         return () if self.base is None else (Chain.parse(self.base),)
 
-    def _said_of_base(self, told: Callable[[Chain], Iterator[str]]) -> Iterator[str]:
+    def _texts_of_base(self, told: Callable[[Chain], Iterator[str]]) -> Iterator[str]:
         """The texts that `told` yields for the chains of `base`, each once."""
         yield from dict.fromkeys(text for chain in self.chains_of_base() for text in told(chain))
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Problems of stages of `base` with the table; authors who override this include them."""
-        yield from self._said_of_base(lambda chain: chain.request_problems(data))
+        yield from self._texts_of_base(lambda chain: chain.request_problems(data))
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of this stage, and of stages of `base`."""
         yield from super().role_problems(data)
         seen = self.seen_by_base(data.without_adjusting() if self.adjusts_base() else data)
-        yield from self._said_of_base(lambda chain: chain.role_problems(seen))
+        yield from self._texts_of_base(lambda chain: chain.role_problems(seen))
 
     def seen_by_base(self, data: Dataset) -> Dataset:
         """A table with the columns and roles of the tables that `base` receives.
@@ -130,9 +130,9 @@ class WrappingSelector(Selector):
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Warnings of this stage, and of the stages of `base`."""
         yield from super().forewarnings(data, n_tests)
-        yield from self._said_of_base(lambda chain: chain.forewarnings(data))
+        yield from self._texts_of_base(lambda chain: chain.forewarnings(data))
         if not self.reads_own_base:
-            yield from self._said_of_base(lambda chain: chain.forewarnings_of_base(self, data))
+            yield from self._texts_of_base(lambda chain: chain.forewarnings_of_base(self, data))
 
     def tasks_taken(self) -> frozenset[str]:
         """`tasks`, and with `tasks_of_base` also those of the first stage of `base`."""

@@ -128,7 +128,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     with requested_engine(options) as engine:
         result = compare_on(
             plan,
-            _answering(options, reporter, engine),
+            _runner(options, reporter, engine),
             folder,
             csv_out,
             **{name: options[name] for name in _LIMITS},
@@ -154,7 +154,7 @@ def _folder(options: Mapping[str, Any]) -> Path | None:
     return Path(os.path.abspath(options["out"])) if options["out"] else None
 
 
-def _answering(
+def _runner(
     options: Mapping[str, Any], reporter: Reporter, engine: Engine | None
 ) -> Callable[[Request], RunRecord]:
     """A function that computes a run, within the limits that the command's options set."""
@@ -292,7 +292,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
     from fsframe.ask.evaluations import run_study
 
     with requested_engine(options) as engine:
-        answer = _answering(options, reporter, engine)
+        answer = _runner(options, reporter, engine)
 
         def ask(asked: Request) -> RunRecord:
             return answer(attrs.evolve(asked, source=Path(asked.path).name))

@@ -168,7 +168,7 @@ def compile_families(
     RequestError
         If there is no such family.
     """
-    names = _asked(families)
+    names = _families_named(families)
     done = []
     if engine is None:
         for name in names:
@@ -236,7 +236,7 @@ def _tables() -> Iterator[Dataset]:
     yield Dataset.from_arrays(numbers, numbers[:, 0] + rng.normal(size=60))
 
 
-def _asked(families: Sequence[str]) -> list[str]:
+def _families_named(families: Sequence[str]) -> list[str]:
     there = list(compiled_families())
     asked = []
     for name in families or there:

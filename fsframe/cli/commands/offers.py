@@ -91,16 +91,16 @@ def methods(name: str | None, as_json: bool) -> None:
     if name is not None:
         offer, registry = _find(name)
         if as_json:
-            say_json(_explained(offer, registry))
+            say_json(_json_explanation(offer, registry))
         else:
-            say_lines(_explain(offer, registry))
+            say_lines(_explanation_lines(offer, registry))
     elif as_json:
-        say_json({"methods": [_object(offer) for offer in listed()]})
+        say_json({"methods": [_json_object(offer) for offer in listed()]})
     else:
         say_lines(_listing())
 
 
-def _object(offer: Offer) -> dict[str, Any]:
+def _json_object(offer: Offer) -> dict[str, Any]:
     entry = offer.entry
     return {
         "name": offer.name,
@@ -134,7 +134,7 @@ def _find(name: str) -> tuple[Offer, Registry]:
     return offer, registry
 
 
-def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
+def _json_explanation(offer: Offer, registry: Registry) -> dict[str, Any]:
     method = registry[offer.name]
     parameters = [
         {
@@ -145,10 +145,10 @@ def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
         }
         for p in method.parameters()
     ]
-    return {**_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
+    return {**_json_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
 
 
-def _explain(offer: Offer, registry: Registry) -> Iterator[str]:
+def _explanation_lines(offer: Offer, registry: Registry) -> Iterator[str]:
     method = registry[offer.name]
     yield f"{offer.name}: {offer.entry.summary}"
     yield ""

@@ -174,7 +174,7 @@ def plot(
     from fsframe.show.plots import draw, known_kinds
 
     if kind is None:
-        say_lines(_listed())
+        say_lines(_plot_kind_lines())
         return
     kinds = known_kinds()
     if kind not in kinds:
@@ -227,7 +227,7 @@ def _split(words: tuple[str, ...], how: str) -> tuple[list[str], str | None]:
     return list(words[:place]), words[place + 1]
 
 
-def _listed() -> list[str]:
+def _plot_kind_lines() -> list[str]:
     from fsframe.show.plots import known_kinds
 
     kinds = known_kinds()

@@ -292,7 +292,7 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
     failed: list[str] = []
 
     def report(outcome: StageAudit) -> None:
-        say(f"{outcome.path.removeprefix('/stages/').lstrip('/'):24} {_words(outcome)}")
+        say(f"{outcome.path.removeprefix('/stages/').lstrip('/'):24} {_verdict_text(outcome)}")
         if not outcome.passed:
             failed.append(outcome.path)
 
@@ -310,7 +310,7 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
         )
 
 
-def _words(outcome: Any) -> str:
+def _verdict_text(outcome: Any) -> str:
     if outcome.verdict == "same bits":
         return "same bits"
     largest = f"largest relative difference {outcome.difference:.1e} in {outcome.where}"
