@@ -231,7 +231,7 @@ def evaluate(
         folds=folds, repeats=repeats, scheme=scheme, classifier=classifier, inner_folds=inner_folds
     )
     sizes = curve if curve is None or isinstance(curve, str) else list(curve)
-    given |= texts_of(curve=sizes, metric=_as_list(metric), all_features=all_features or None)
+    given |= texts_of(curve=sizes, metric=_listed(metric), all_features=all_features or None)
     protocol = protocol_chain("cross-validation", str(chain), given)
     result = _run_chain(evaluate, protocol, data, label, groups, seed, out, options)
     assert isinstance(result, EvaluationResult)
@@ -290,9 +290,7 @@ def stability(
     >>> fsframe.stability("mim:top=1", data, n=10).values["nogueira"]
     1.0
     """
-    given = texts_of(
-        metric=_as_list(metric), resample=resample, n=n, fraction=fraction, sizes=sizes
-    )
+    given = texts_of(metric=_listed(metric), resample=resample, n=n, fraction=fraction, sizes=sizes)
     study = protocol_chain("stability-study", str(chain), given)
     result = _run_chain(stability, study, data, label, groups, seed, out, options)
     assert isinstance(result, StabilityResult)
@@ -408,10 +406,6 @@ def _run_chain(
             overwrite=overwrite,
         )  # fmt: skip
         return as_result(ask(request))
-
-
-def _as_list(words: str | Iterable[str] | None) -> list[str] | None:
-    return None if words is None else [words] if isinstance(words, str) else list(words)
 
 
 def study(
@@ -561,7 +555,9 @@ def _plan(
 
 
 def _listed(value: Any) -> Any:
-    """One or several values as a list of texts and numbers of Python."""
+    """One or several values as a list of texts and numbers of Python; None stays None."""
+    if value is None:
+        return None
     if isinstance(value, (str, Chain)) or not isinstance(value, Iterable):
         value = [value]
     return [str(each) if isinstance(each, Chain) else _plain(each) for each in value]
