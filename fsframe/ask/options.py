@@ -26,7 +26,8 @@ from fsframe.table.annotated import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame, with_columns
-from fsframe.table.reader import in_parts
+from fsframe.table.read import read
+from fsframe.table.reader import find_table, in_parts
 from fsframe.table.roles import side_roles
 from fsframe.text import unexpected
 
@@ -287,9 +288,6 @@ def table_of(
             )
         return data, ""
     if isinstance(data, (str, os.PathLike)) or in_parts(data):
-        from fsframe.table.read import read
-        from fsframe.table.reader import find_table
-
         if label is not None and not isinstance(label, (str, int)):
             raise RequestError(
                 "the label of a file must be one of its columns, given by name or position"
@@ -303,15 +301,11 @@ def table_of(
     apart = not (label is None or isinstance(label, (str, int)) or of_frame)
     if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
         if not apart:
-            from fsframe.table.read import read
-
             return read(data, label, name=name, **said), ""
         arrays = {"label": label}
         if not (groups is None or isinstance(groups, (str, int))):
             arrays["groups"] = groups
         if is_frame(data):
-            from fsframe.table.read import read
-
             data, names = with_columns(data, arrays)
             return read(data, name=name, **{**said, **names}), ""
         beside = {"task": said.pop("task", None)}
