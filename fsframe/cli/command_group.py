@@ -101,11 +101,9 @@ def _passed_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def _waited_for(child: subprocess.Popen[bytes]) -> int:
     while True:
-        try:
+        # After Ctrl-C: the terminal has interrupted the child too, which will end by itself.
+        with contextlib.suppress(KeyboardInterrupt):
             return child.wait()
-        except KeyboardInterrupt:
-            # The terminal has interrupted the child too, which will end by itself.
-            continue
 
 
 # Names of `chain` in other programs.
