@@ -391,14 +391,14 @@ class _Resampling:
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return "", {}
-        given = isinstance(self.counts, np.ndarray)
+        given = self.counts if isinstance(self.counts, np.ndarray) else None
         call = call_key(
             "select",
-            str(self.base) if given else f"{self.base} on {self.counts}",
+            f"{self.base} on {self.counts}" if given is None else str(self.base),
             self.data.with_counts(None),
             self.run,
             upstream=self.upstream,
-            counts=self.counts if isinstance(self.counts, np.ndarray) else None,
+            counts=given,
             parts=self.parts,
         )
         units = checkpoint.units(call)
