@@ -555,7 +555,7 @@ def _plan(
 
 
 def _listed(value: Any) -> Any:
-    """One or several values as a list of texts and numbers of Python; None stays None."""
+    """One or several values as a list of plain Python values; None stays None."""
     if value is None:
         return None
     if isinstance(value, (str, Chain)) or not isinstance(value, Iterable):
@@ -564,7 +564,7 @@ def _listed(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as a number of Python; other values are returned as they are."""
+    """A NumPy scalar as a Python number; other values are returned as they are."""
     return value.item() if hasattr(value, "item") else value
 
 
