@@ -36,6 +36,11 @@ _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
 
+def _by_name(groups: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Groups in the order of their names, as run files store them: their codes identify a table."""
+    return {name: groups[name] for name in sorted(groups)}
+
+
 def _widened(matrix: Any) -> NDArray[np.float64]:
     key = id(matrix)
     with _lock:
@@ -105,7 +110,9 @@ class FrozenTable:
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
     keep: NDArray[np.bool_] | None = attrs.field(default=None, repr=False)
-    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
+    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(
+        factory=dict, repr=False, converter=_by_name
+    )
     times: SideColumns | None = attrs.field(default=None, repr=False)
     covariates: SideColumns | None = attrs.field(default=None, repr=False)
     sides: Mapping[str, SideColumns] = attrs.field(factory=dict, repr=False)

@@ -113,6 +113,10 @@ def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):
     frames = read(frame.with_columns(polars.Series("class", confounded.y)), label="class",
                   feature_groups={"pair": ["f8", "f2"], "other": ["f3", "f4"]})  # fmt: skip
     assert frames.sha256 == data.sha256
+    # Run files store groups by name: their order in the file identifies no other table.
+    for command in ("audit", "table"):
+        done = run(command, str(tmp_path / "r.h5"))
+        assert done.code == 0 and "no longer" not in done.err, done.err
     for text, told in (("f1,a\nf1,b\n", "two groups"), ("g1,a\n", "not features: 'g1'"),
                        ("f1\n", "line 1: 1 fields"), ("", "holds no feature groups")):  # fmt: skip
         path.write_text(text)
