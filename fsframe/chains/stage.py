@@ -56,9 +56,9 @@ class RunsInSteps(Protocol):
 
 
 def workers_hint(chain: RunsInSteps, option: str) -> str:
-    """That workers share what a chain resamples; empty if it resamples nothing, or one processor.
+    """A hint that workers can divide the resamples of a chain; empty if it has none.
 
-    `option` is how the caller asks for workers, such as ``workers=``.
+    Empty on a single processor too. `option` asks for workers, such as ``workers=``.
     """
     processors = available_processors()
     resampled = any(getattr(stage.method, "wrapping", False) for stage in chain.stages)

@@ -88,7 +88,7 @@ class Reporter:
             self._pace(progress)
 
     def watch_pace(self, hint: str) -> None:
-        """Note how long the work may still take, as `Pace`."""
+        """From now on, note how long the work may still take (`Pace`)."""
         self._pace = Pace(self.note, hint)
 
     def event(self, event: str, **about: Any) -> None:
@@ -231,8 +231,8 @@ _MINUTE, _HOUR = 60.0, 3600.0
 def _tell_length(request: Request, engine: Engine | None, reporter: Reporter) -> None:
     """Note how long a run of minutes may take, and how to divide it among processors.
 
-    If no stage declares what it costs, this is measured while it runs. `Chain.forewarnings` tells
-    of hours.
+    If a stage does not declare its cost, the time is estimated from the progress of the run. Runs
+    of hours are reported by `Chain.forewarnings`.
     """
     from fsframe.chains.chain import Chain
     from fsframe.chains.stage import workers_hint
