@@ -122,7 +122,7 @@ def _suggestion(name: str, part: str, first: bool) -> str:
     if _NAME.match(part.strip()) and first:
         return f"; write {name}:{part.strip()}=value, without blanks"
     if _NAME.match(part.strip()) or not part.strip():
-        return "; commas stand between parameters, blanks between stages"
+        return "; separate parameters by commas and stages by blanks"
     if part.strip("{}[]()").replace(".", "").isalnum():
         return "; quote the stage if the shell has split its brackets or braces"
     return ""
@@ -145,7 +145,7 @@ def _other_notation(text: str) -> str:
     if len(words) > 1 and all(map(_NAME.match, words)):
         return f"write {' '.join(words)}"
     if len(words) > 1 and all(not word or _NAME.match(word) for word in words):
-        return "blanks alone stand between stages"
+        return "only blanks separate stages"
     name, comma, parameters = text.partition(",")
     if comma and _NAME.match(name) and "=" in parameters:
         return f"write {name}:{parameters}"

@@ -297,7 +297,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
         return f". Did you mean `{meant[0]}`?"
     for option in ("seed", "workers"):
         if word == option or meant_by(word, (option,)):
-            return f": --{option} is of the whole run"
+            return f": --{option} applies to the whole run"
     return did_you_mean(word, known)
 
 

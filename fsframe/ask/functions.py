@@ -157,8 +157,8 @@ def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
         return inspect_table(data, **options)
     if not isinstance(label, (str, int)):
         raise RequestError(
-            f"inspect takes the name of the label column, not {type(label).__name__}; labels "
-            "beside a frame become a column by X.assign(label=y), X.with_columns(label=y)"
+            f"inspect takes the name of the label column, not {type(label).__name__}; add "
+            "separate labels to the frame as a column, X.assign(label=y) or X.with_columns(label=y)"
         )
     return inspect_table(data, label=label, **options)
 

@@ -320,15 +320,15 @@ def table_of(
     fields = getattr(getattr(data, "dtype", None), "names", None)
     if apart and getattr(data, "ndim", None) == 1 and not fields:
         raise RequestError(
-            f"data has one dimension, and a table has two: of {len(data)} samples of one feature "
-            "give data.reshape(-1, 1)"
+            f"data has one dimension, but a table has two: for {len(data)} samples of one "
+            "feature, pass data.reshape(-1, 1)"
         )
     rows_by_name = isinstance(data, list) and all(isinstance(row, Mapping) for row in data)
     hint = ""
     if isinstance(data, Mapping) and {"data", "target"} <= data.keys():
-        hint = "; of scikit-learn's Bunch give bunch.data with label=bunch.target"
+        hint = "; for scikit-learn's Bunch, pass bunch.data with label=bunch.target"
     elif fields or rows_by_name or isinstance(data, Mapping):
-        hint = "; columns by name become a data frame by pandas.DataFrame(data)"
+        hint = "; make columns by name a data frame with pandas.DataFrame(data)"
     raise RequestError(
         "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "

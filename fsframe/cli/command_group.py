@@ -69,7 +69,7 @@ def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SEC
     if not can_limit_processes():
         raise RequestError(
             f"--contained needs limits of memory for processes, which this system ({NAME}) "
-            "has not; read files from strangers in a container or a virtual machine"
+            "does not have; read files from strangers in a container or a virtual machine"
         )
     code = _CHILD.format(path=sys.path)
     child = limited_process([sys.executable, "-c", code, *words], memory, seconds)

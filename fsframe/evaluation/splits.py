@@ -189,8 +189,9 @@ def folds_in_time(
         advice = "use fewer folds"
         if groups is not None:
             what = (
-                f"{np.unique(groups).size} groups, those that overlap in time kept together, are "
-                f"{many} part{'s' * (many > 1)}: {'these do' if many > 1 else 'it does'} not"
+                f"{np.unique(groups).size} groups form only {many} part{'s' * (many > 1)}, since "
+                "groups that overlap in time stay together: "
+                f"{'these do' if many > 1 else 'it does'} not"
             )
             advice += ", or leave out the time or the groups (--drop)"
         raise DataError(

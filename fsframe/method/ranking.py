@@ -84,9 +84,9 @@ class PermutationTest:
         how = {"none": "", "bonferroni": "Bonferroni's correction", "benjamini-hochberg": "BH"}
         over = f" with {how[self.correction]} over {n_tests:,} features" if tests > 1 else ""
         least = (
-            "nothing can be named"
+            "no feature can be significant"
             if needed > n_tests
-            else f"nothing can be named unless at least {needed:,} features have it together"
+            else f"no feature can be significant unless at least {needed:,} are together"
         )
         given = f"{self.parameter}={self.permutations}"
         fewer = "" if tests == 1 else "; fewer do after a stage that keeps fewer features"

@@ -423,7 +423,7 @@ def nothing_left(data: Dataset) -> Selection:
         selected=[],
         scores=np.full(data.n_features, np.nan),
         features_in=[],
-        warnings=("no column was left by the stage before; nothing was done",),
+        warnings=("the stage before kept no column, so there was nothing to do",),
     )
 
 

@@ -466,7 +466,7 @@ TOGETHER_QUESTION = "which features are relevant, perhaps only together with oth
 NEEDED_QUESTION = "which of the correlated features are needed, given all others"
 """The question of proposals whose kept features carry information that the others do not."""
 
-FALSE_SHARE = "of those kept at most 5% are false, on average"
+FALSE_SHARE = "on average, at most 5% of the kept features are false"
 """The promise of a chain that keeps features with q ≤ 0.05 by Benjamini and Hochberg."""
 
 TABLE_WORDS = frozenset(

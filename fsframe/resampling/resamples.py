@@ -270,12 +270,12 @@ def too_many(resamples: int, how: str) -> Iterator[str]:
     Examples
     --------
     >>> next(too_many(10**12, "n=10^12"))
-    'n=10^12 is 1e+12 fits, and 186264.5 GiB to keep count of them; at most 1e+08 can be asked'
+    'n=10^12 means 1e+12 fits, and 186264.5 GiB to keep track of them; at most 1e+08 are allowed'
     """
     if resamples > MOST_TIMES:
         yield (
-            f"{how} is {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
-            f"count of them; at most {MOST_TIMES:g} can be asked"
+            f"{how} means {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
+            f"track of them; at most {MOST_TIMES:g} are allowed"
         )
 
 

@@ -103,7 +103,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         unless={"time"},
         chain="anova-f npfs",
         gaps="anova-f:missing=pairwise npfs",
-        promise="of those that say nothing about the label at most 1% are kept, on average",
+        promise="on average, at most 1% of the features that say nothing about the label are kept",
     )
     # Above 200 features npfs has a corrected test, which needs a screen; thousands of fits of
     # immigrate to more features, or to many rows, take hours.

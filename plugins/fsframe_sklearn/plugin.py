@@ -177,7 +177,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         most_hours=0.1,
         chain=f"importance:{_STUMPS} ipss",
         gaps=f"impute importance:{_STUMPS} ipss",
-        promise="of those kept at most 10% are false, on average",
+        promise="on average, at most 10% of the kept features are false",
         designs=("heavy-tails",),
     )
     yield ProposalEntry(
@@ -189,7 +189,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         rows_per_column=10,
         most_columns=50,
         chain='importance:options={"n_estimators":25} ipss',
-        promise="of those kept at most 10% are false, on average",
+        promise="on average, at most 10% of the kept features are false",
         designs=("curved",),
     )
     # With fewer than 25 columns no share of the halves bounds what is kept of five.
@@ -204,6 +204,6 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         most_columns=60,
         chain="lasso:top=5 cpss:bound=r-concave",
         gaps="impute lasso:top=5 cpss:bound=r-concave",
-        promise="at most one of those kept is not, on average",
+        promise="on average, at most one kept feature is not needed",
         designs=("blocks", "genotypes"),
     )

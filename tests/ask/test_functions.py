@@ -100,7 +100,7 @@ def test_labels_in_another_order_than_their_frame_are_refused(table):
     ("given", "error", "told"),
     [
         ({"data": [[1.0, 2.0]]}, RequestError, "for arrays, give the labels as label=y"),
-        ({"data": {"a": [1.0, 2.0], "y": [0, 1]}}, RequestError, r"by pandas.DataFrame\(data\)$"),
+        ({"data": {"a": [1.0, 2.0], "y": [0, 1]}}, RequestError, r"with pandas.DataFrame\(data\)$"),
         ({"data": {"data": [[1.0]], "target": [0]}}, RequestError, "label=bunch.target$"),
         ({"data": np.arange(4.0), "label": [0, 1] * 2}, RequestError, r"reshape\(-1, 1\)"),
         ({"chain": [[1.0, 2.0]]}, RequestError, "a chain is a text .* it comes first"),

@@ -47,8 +47,8 @@ def test_the_number_needed_is_that_of_the_adjusted_p_values(correction, permutat
     [
         ("relieff:permutations=99", "relieff: p is at least 1/100"),
         ("mim:top=30 relieff:permutations=99,level=0.05", "over 30 features"),
-        ("relieff:permutations=99,level=0.05 npfs:n=20,null=published", "unless at least 8 feat"),
-        ("jmi:stop=significant,test=permutation,alpha=0.01,permutations=19", "nothing can be"),
+        ("relieff:permutations=99,level=0.05 npfs:n=20,null=published", "unless at least 8 are"),
+        ("jmi:stop=significant,test=permutation,alpha=0.01,permutations=19", "no feature can be"),
         ("stability-study:base=relieff:permutations=99,n=3", "relieff: p is at least"),
         ("cross-validation:base=(relieff:permutations=99 knn),folds=2", "relieff: p is at least"),
         ("mim:top=5 relieff:permutations=99", ""),

@@ -264,9 +264,9 @@ def test_what_there_is_instead_is_listed_once_for_several_unknown_names() -> Non
     ("word", "hint"),
     [
         ("n_features_to_select", ". Did you mean `top`?"),
-        ("random_state", ": --seed is of the whole run"),
-        ("seed", ": --seed is of the whole run"),
-        ("n_jobs", ": --workers is of the whole run"),
+        ("random_state", ": --seed applies to the whole run"),
+        ("seed", ": --seed applies to the whole run"),
+        ("n_jobs", ": --workers applies to the whole run"),
     ],
 )
 def test_a_word_of_another_package_is_answered_with_ours(word: str, hint: str) -> None:

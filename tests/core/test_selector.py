@@ -121,7 +121,7 @@ def test_nothing_left_upstream_is_a_warning_not_an_error() -> None:
     nothing = Selection(selected=[], scores=np.full(4, np.nan))
     found = Mean().select(table(), nothing)
     assert found.selected.size == 0
-    assert found.warnings == ("no column was left by the stage before; nothing was done",)
+    assert found.warnings == ("the stage before kept no column, so there was nothing to do",)
     assert len(Mean().select_many(table(), np.ones((2, 6), int), nothing)) == 2
 
 

@@ -99,7 +99,7 @@ def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str)
         word in line
         for line in said()
         for word in (
-            "is missed",
+            "does not hold",
             "where one in ten is promised",
             "more often than promised",
             "can be expected at the share",

@@ -224,7 +224,7 @@ def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
     found = inspect_table(tmp_path / "t.csv")
     assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None
     text = " ".join(" ".join(inspection_lines(found)).split())
-    assert f"answers: {RELEVANT_QUESTION}; of those kept at most 5%" in text
+    assert f"answers: {RELEVANT_QUESTION}; on average, at most 5%" in text
     assert text.index("relieff ipss") > text.index("For another question:")
     told = inspection_object(found)["proposals"]
     assert [each["question"] for each in told] == [RELEVANT_QUESTION, TOGETHER]

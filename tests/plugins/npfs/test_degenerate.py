@@ -146,7 +146,7 @@ def test_a_table_without_two_usable_columns_is_refused() -> None:
         ("npfs:statistic=scores,of=pairs", "statistic=scores is for of=features"),
         ("npfs:fits=5000", "fits limits what settle adds"),
         ("npfs:fits=5000,settle=0.1,statistic=counts", "fits limits what settle adds"),
-        ("npfs:fits=1000000000000,settle=0.1", "at most 1e.08 can be asked"),
+        ("npfs:fits=1000000000000,settle=0.1", "at most 1e.08 are allowed"),
         ("npfs:permuted_n=5,statistic=counts", "permuted_n is for statistic=scores"),
         ("npfs:permuted_n=50,n=20", "permuted_n=50 is more than n=20"),
         ("cpss:permutations=9", "permutations is for bound=permutation"),
