@@ -42,8 +42,8 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     Raises
     ------
     DataError
-        If it has another number of dimensions, or there is no coordinate along the samples, or
-        column, of a name in `beside`.
+        If its number of dimensions is wrong, or a name in `beside` is neither a coordinate along
+        the samples nor a column.
     """
     array = type(given).__name__ == "DataArray"
     if len(given.dims) != 1 + array:
@@ -82,10 +82,9 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
 
 @attrs.frozen(eq=False)
 class AnnotatedColumns:
-    """The features of an AnnData, or of one of its layers, with the columns of `obs` beside them,
-    as `fsframe.table.table_columns.Columns`.
+    """The features of an AnnData (or of a layer) and the columns of `obs`.
 
-    Sparse values stay sparse if that saves memory.
+    A `fsframe.table.table_columns.Columns`. Sparse values stay sparse if that saves memory.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ class AnnotatedColumns:
 
     @classmethod
     def of(cls, given: Any, layer: str | None, roles: Mapping[str, Any]) -> AnnotatedColumns:
-        """The columns with the values of a layer.
+        """The columns, with the features' values from a layer, or from `X` if it is None.
 
         Raises
         ------
@@ -158,7 +157,7 @@ class AnnotatedColumns:
         return self._obs.n_rows
 
     def row(self, row: int) -> str:
-        """A row, for messages."""
+        """The name of a row, for messages."""
         return self._obs.row(row)
 
     def where(self, row: int, column: int) -> str:
@@ -166,7 +165,7 @@ class AnnotatedColumns:
         return f"{self.what}, {self.row(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
-        """A feature or an annotation, for messages."""
+        """The name of a feature or an annotation, for messages."""
         at = column - self.n_fields
         return f"feature {self.names[column]!r}" if at < 0 else self._obs.word(at)
 
@@ -179,15 +178,14 @@ class AnnotatedColumns:
         return layout
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
-        """The cells of annotations as text; those of features are numbers, which are checked as
-        such."""
+        """The cells of annotations as text; features are skipped, as numbers need no reading."""
         for column in columns:
             if column >= self.n_fields:
                 ((_, texts),) = self._obs.texts([column - self.n_fields])
                 yield column, texts
 
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
-        """Some features, the label as numbers or texts, others as texts."""
+        """The features `columns`, the label as numbers or texts, and `beside` as texts."""
         X = self.X if len(columns) == self.n_fields else self.X[:, columns]
         taken = Taken(X, dict(self.texts(beside)))
         if label is not None and label < self.n_fields:

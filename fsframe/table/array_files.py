@@ -47,7 +47,7 @@ __all__ = [
 
 
 class NpzArrays:
-    """An NPZ file as named arrays; DataError if it is none."""
+    """The named arrays of an NPZ file; DataError if it is not one, or is damaged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -149,8 +149,8 @@ LARGE = 2 * 1024**3
 def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
 
-    With `in_memory` of `form` false the features of an HDF5 file stay on disk; None leaves them
-    there if they would take more than `LARGE` bytes as float64. Values equal to one of its codes
+    The features of an HDF5 file stay on disk if ``form.in_memory`` is False, or if it is None and
+    they would take more than `LARGE` bytes as float64. Values equal to a code in ``form.na``
     become NaN.
 
     Raises
@@ -227,13 +227,13 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
 
 
 def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str | None) -> Dataset:
-    """The Dataset of arrays, whose columns have the roles that `fsframe.read` was given.
+    """Build a Dataset from arrays, with the roles of columns given to `fsframe.read`.
 
-    DataError if the content cannot be used; the message names row and column, from 1.
+    DataError if the content cannot be used; the message names row and column, counted from 1.
     """
     path, p = table.path, table.X.shape[1]
     names, label = table.feature_names, roles["label"]
-    # Columns beside the features, whose places follow theirs; features of a name come first.
+    # Annotations are numbered after the features; a feature hides one of the same name.
     others = [name for name in table.others if name not in names]
     named = table.label_name if label is None and table.y is not None else label
     wanted = spelled_out({**roles, "label": named}, names)
@@ -245,7 +245,7 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
             return others[place - p], table.others[others[place - p]]
         return names[place], column_block(table.X, place, place + 1)[:, 0]
 
-    # The label array, even if a feature has its name.
+    # Its name means the label array, even if a feature has the same name.
     own_label = label is None or label == table.label_name
     asked = {**asked, "label": [] if own_label else asked["label"]}
     layout = Layout.of(asked, p, wanted)
@@ -295,7 +295,7 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
 
 
 def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
-    """The rows for which the feature or the annotation of that name has a value.
+    """The rows in which `label`, a feature or an annotation, has a value.
 
     RequestError if there is no such column, or the features stay in their file.
     """
@@ -320,7 +320,7 @@ def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
 
 
 def cannot_leave_rows_out(what: str) -> RequestError:
-    """The error about rows without a label that were to be left out of such a table."""
+    """The error for `missing_label` with a table of which no rows can be left out."""
     return RequestError(
         f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
         "without a label out of it"

@@ -1,4 +1,4 @@
-"""Arrays of a table, frozen, sparse or dense, checked and in the form in which they are stored."""
+"""The arrays of a table, dense or sparse: checked, converted to the stored form and read-only."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from fsframe.text import counted
 LARGEST = 1e150
 """Largest magnitude of a feature or a numeric target.
 
-Sums of squares, and differences, of values up to this are finite numbers of 64 bits.
+Differences of such values, and sums of their squares, are finite in float64.
 """
 
 EXACT = 2**53
-"""Largest magnitude up to which all whole numbers are numbers of 64 bits."""
+"""Magnitude up to which every whole number is exact in float64."""
 
 
 def too_large(values: NDArray[Any]) -> NDArray[np.bool_] | None:
-    """Mask of values that are infinite or above `LARGEST` in magnitude, of the shape of `values`.
+    """Mask, shaped like `values`, of those that are infinite or above `LARGEST` in magnitude.
 
-    None if there are none; NaN, a missing value, is none of them.
+    None if there are none. NaN is a missing value and never in the mask.
 
     Notes
     -----
-    The sum of squares decides for tables without missing values, in one pass.
+    In tables without missing values, the sum of squares usually decides in one pass.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def too_large(values: NDArray[Any]) -> NDArray[np.bool_] | None:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.dot(flat, flat) <= LARGEST**2:
                 return None
-    # Without a temporary array of the table's size.
+    # Extremes first, which need no temporary array of the table's size.
     within = np.fmin.reduce(values, axis=None) >= -LARGEST
     if within and np.fmax.reduce(values, axis=None) <= LARGEST:
         return None
@@ -58,7 +58,7 @@ def too_large(values: NDArray[Any]) -> NDArray[np.bool_] | None:
 
 
 def too_large_in_words(many: int, row: int, column: int) -> str:
-    """What is wrong with `many` such values, the first of them at this place, counted from 0."""
+    """The message about `many` values that are too large; the place of the first counts from 0."""
     return (
         f"{many} infinite values, or values above {LARGEST:g} in magnitude, whose squares are, the "
         f"first in row {row + 1}, column {column + 1}; divide the column by a constant, or leave "
@@ -67,7 +67,7 @@ def too_large_in_words(many: int, row: int, column: int) -> str:
 
 
 def merged_column(given: NDArray[Any]) -> tuple[int, int, int] | None:
-    """The first column of whole numbers of which two have the same float64, and two such numbers.
+    """The first column in which two whole numbers have the same float64, and the two numbers.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def check_whole(given: NDArray[Any], where: str = "") -> None:
     Parameters
     ----------
     given : (n_samples, n_features) array
-        Other than whole numbers are not examined.
+        Examined only if its type is an integer.
     where : str
-        Which column this is, if there is only one.
+        The column in words, if there is only one.
     """
     merged = merged_column(given) if given.dtype.kind in "iu" and given.size else None
     if merged is not None:
@@ -113,7 +113,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
 
 
 def check_spelled(texts: Iterable[str], where: str) -> None:
-    """Refuse whole numbers, as spelled in a column, of which two become the same float64."""
+    """Refuse a column in which two whole numbers, as spelled, become the same float64."""
     whole = {int(text) for text in texts if _WHOLE.fullmatch(text)}
     check_whole(np.array(sorted(whole))[:, None], where)
 
@@ -139,7 +139,7 @@ def freeze(value: Any, dtype: Any = None) -> Any:
     """`value` as a read-only array, or None; the caller's array stays writable."""
     if value is None:
         return None
-    # The usual case for thousands of resamples.
+    # The usual case, in thousands of resamples: nothing to do.
     ready = type(value) is np.ndarray and not value.flags.writeable
     if ready and (dtype is None or value.dtype == dtype):
         return value
@@ -227,7 +227,7 @@ def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
 
 
 class Axes(_ReadOnly[tuple[int, ...]]):
-    """Axes of arrays by the array's name."""
+    """Axes of arrays, by the array's name."""
 
     @staticmethod
     def _frozen(value: Any) -> tuple[int, ...]:
@@ -240,7 +240,7 @@ _MOST_AXES = 64  # as many as an array of NumPy may have
 
 
 def axes_by_name(value: Any) -> Axes:
-    """Axes by name, frozen; a single axis may stand without its tuple.
+    """Axes by name, frozen; a single axis may be given without a tuple.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def axes_by_name(value: Any) -> Axes:
 
 
 def are_axes(value: Any, names: Collection[str]) -> bool:
-    """Whether a JSON value, which may be untrusted, gives axes of arrays called `names`."""
+    """Whether a JSON value, which may be untrusted, maps some of `names` to axes."""
     return isinstance(value, dict) and all(
         name in names
         and isinstance(several, list)
@@ -270,16 +270,16 @@ def are_axes(value: Any, names: Collection[str]) -> bool:
 
 @attrs.frozen(kw_only=True, eq=False)
 class SparseColumns:
-    """A sparse table with the listed values, as `fsframe.table.dataset.ColumnSource`.
+    """A sparse table, stored by column; a `fsframe.table.dataset.ColumnSource`.
 
     Parameters
     ----------
     values : (n_stored,) float32, float64, uint8, int8 or another type of whole numbers
-        By column; NaN is a missing value. None is zero.
+        Column after column, without zeros; NaN is a missing value.
     rows : (n_stored,) int
         The row of each value, unique within a column.
     starts : (n_features + 1,) int
-        Column j owns ``values[starts[j] : starts[j + 1]]``.
+        Column j is ``values[starts[j] : starts[j + 1]]``.
     n_samples : int
 
     Examples
@@ -302,13 +302,13 @@ class SparseColumns:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the result of `read`: bytes stay bytes, all else is float64."""
+        """Type of the result of `read`: bytes stay bytes, everything else becomes float64."""
         small = self.values.dtype in (np.uint8, np.int8)
         return self.values.dtype if small else np.dtype(np.float64)
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes in memory."""
         return int(self.values.nbytes + self.rows.nbytes + self.starts.nbytes)
 
     @property
@@ -336,13 +336,13 @@ class SparseColumns:
         return _of(self._matrix()[rows])
 
     def filled(self, fill: NDArray[np.float64]) -> SparseColumns:
-        """With ``fill[j]`` in place of missing values in column j."""
+        """A copy with ``fill[j]`` in place of missing values in column j."""
         column = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
         values = np.where(np.isnan(self.values), fill[column], self.values)
         return _of(attrs.evolve(self, values=values)._matrix())
 
     def with_column(self, values: NDArray[Any]) -> SparseColumns:
-        """With one column more, the last."""
+        """A copy with these values as one more column, the last."""
         from scipy import sparse
 
         last = sparse.csc_array(np.asarray(values, dtype=self.dtype)[:, None])
@@ -437,22 +437,22 @@ def infer_task(y: NDArray[Any]) -> str:
 
 
 MANY_CLASSES = 20
-"""More different numbers of a label are hardly classes."""
+"""A label with more different numbers than this is unlikely to hold classes."""
 
 
 def check_numbers_as_classes(
     classes: NDArray[Any], counts: NDArray[np.integer], name: str
 ) -> list[str]:
-    """Warnings about numbers that nobody called classes.
+    """Warnings about a label of numbers that are taken as classes without having been declared.
 
     Parameters
     ----------
     classes : (n_classes,) array
         The different values of the label.
     counts : (n_classes,) int
-        Their numbers of rows.
+        How many rows have each value.
     name : str
-        Of the label, for messages.
+        Name of the label, for messages.
 
     Raises
     ------
@@ -476,7 +476,7 @@ so (task='regression')"]
 
 
 def unmasked(given: Any) -> Any:
-    """Numbers with NaN for those that a masked array hides; anything else as it is.
+    """A masked array of numbers with NaN for those it hides; anything else as it is.
 
     >>> unmasked(np.ma.masked_greater([[1, 9], [2, 3]], 8))
     array([[ 1., nan],
@@ -490,13 +490,13 @@ def unmasked(given: Any) -> Any:
 
 
 def without_codes(X: NDArray[Any], codes: Sequence[float]) -> NDArray[Any]:
-    """An array with NaN where it holds one of the codes of a missing value; itself without any."""
+    """`X` with NaN in place of the codes of missing values; `X` itself if it holds none."""
     coded = np.isin(X, codes) if codes else None
     return X if coded is None or not coded.any() else np.where(coded, np.nan, X)
 
 
 def _what_is_no_number(X: Any) -> str:
-    """What the first cell that is no number holds, and what to do; empty if there is none."""
+    """The first cell that is not a number, in words, with advice; empty if there is none."""
     try:
         cells = np.asarray(X, dtype=object)
     except ValueError:
@@ -519,8 +519,8 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
     (n_samples, n_features) float64 in C order, NaN where missing. Arrays of bytes (uint8, int8)
     stay bytes, and scipy's sparse ones stay sparse if that saves half of the memory. DataError if
-    there is anything but NaN and real numbers up to `LARGEST`, whole numbers that would
-    become equal, another shape, or nothing.
+    `X` is empty or not two-dimensional, holds anything but NaN and real numbers up to `LARGEST`, or
+    two whole numbers of a column would become equal.
     """
     if is_sparse(X):
         table = as_table(X)
@@ -549,9 +549,9 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
 
 def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> NDArray[np.bool_]:
-    """The given columns, by number or as a mask, as a read-only mask (n_features,); None for none.
+    """A read-only mask (n_features,) of columns given by number or as a mask; None selects none.
 
-    DataError if `given` is neither, or names a column that does not exist; it calls them `what`.
+    DataError, which calls the columns `what`, if `given` is neither, or a column does not exist.
     """
     mask = np.zeros(n_features, dtype=bool)
     if given is not None and np.size(given):
@@ -569,9 +569,9 @@ def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> N
 def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
     """How often each row is drawn, in one resample or in each of several, as integers.
 
-    `given`, (n_samples,) or (n_resamples, n_samples) whole numbers, itself if it has an integer
-    type. DataError if it holds negative or fractional numbers, has another shape, or draws no row
-    at all.
+    `given` holds whole numbers, (n_samples,) or (n_resamples, n_samples), and is returned as it is
+    if its type is an integer. DataError if a number is negative or fractional, the shape differs,
+    or a resample draws no row at all.
     """
     counts = np.asarray(given)
     if counts.dtype.kind not in "iu":
@@ -611,7 +611,7 @@ def check_text(texts: Sequence[str], what: str, renamed: str = "it") -> None:
 
 @lru_cache(maxsize=8)
 def _numbered(n_features: int) -> tuple[str, ...]:
-    """The names of columns without names."""
+    """Default names of columns: f1, f2, …"""
     return tuple(f"f{i + 1}" for i in range(n_features))
 
 
@@ -658,8 +658,8 @@ def as_labels(
     y : array_like of shape (n_samples,)
         Classes (numbers or text), or a numeric target.
     task : str or None
-        ``"survival"`` is of signed times (`fsframe.table.side_columns`); by default as the values
-        suggest (`infer_task`).
+        ``"survival"`` is for signed times (`fsframe.table.side_columns`); None means the one that
+        the values suggest (`infer_task`).
 
     Returns
     -------
@@ -752,7 +752,7 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
 
 
 def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
-    """The mask of columns that every stage keeps, None without any; DataError if all are kept."""
+    """The mask of columns that every stage keeps; None if there are none, DataError if all are."""
     if given is None or not np.size(given):
         return None
     mask = as_mask(given, n_features, "columns to keep")

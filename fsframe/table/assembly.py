@@ -1,4 +1,4 @@
-"""The features, the label and what stands beside them, from the columns of any table."""
+"""Assemble the features, label, groups and weights from the columns of any table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 @attrs.frozen(kw_only=True, eq=False)
 class Assembled:
-    """The contents of a table, called as the arguments of `Dataset.from_arrays`.
+    """The contents of a table; its fields are named after the arguments of `Dataset.from_arrays`.
 
     Parameters
     ----------
@@ -85,32 +85,32 @@ def from_columns(
     ----------
     table : Columns
     roles : mapping of str to argument
-        Those of `fsframe.read` about columns.
+        The arguments of `fsframe.read` that concern columns.
     task : {"classification", "regression"}, optional
     worded : sequence of str
         Columns that are categorical if they hold text.
     given : mapping of str to JSON values
         The arguments of `fsframe.read`.
     contents : callable
-        Gives the facts of all columns, for doubts.
+        Returns the facts of all columns, which doubts need.
 
     Raises
     ------
     DataError
-        As `assembled`, or if there are no such columns, or none to use.
+        As for `assembled`; or if a column does not exist, or none is left to use.
     UntidyTableError
-        If nobody named the label, and the last column may not be it.
+        If the label is not named and may be another column than the last.
     """
     n, guessed = table.n_fields, roles["label"] is None
     if not table.names:
-        # Columns that are given by name only are looked for among those that get one.
+        # Without a line of names, such roles are assigned later, by the names f1, f2, ….
         later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
         roles = {**roles, **dict.fromkeys(later)}
     roles = spelled_out(roles, table.names)
     asked = check_columns(table.names, n, table.what, roles, beside=table.beside, label_among=n)
     warnings: list[str] = []
     place, dropped = only(asked, "label"), set(asked["drop"])
-    # A declared kind makes a feature of the first column, whose name is then missed.
+    # The first column stays if something is declared for it; a feature without a name is an error.
     used = {c for role in ("groups", "weight", "categorical", "keep") for c in asked[role]}
     used |= set() if guessed else {*asked["label"]}
     if table.has_row_names and 0 not in dropped and 0 not in used:
@@ -148,7 +148,7 @@ def from_columns(
 
 
 def features_only(table: Columns, worded: Sequence[str] = ()) -> Assembled:
-    """The contents of a table without a label, all columns of which are features."""
+    """The contents of a table that has no label: all its columns are features."""
     names = table.names or ()
     if not names:
         raise DataError(f"{table.what} has no column; a table needs at least one feature")
@@ -157,7 +157,7 @@ def features_only(table: Columns, worded: Sequence[str] = ()) -> Assembled:
 
 def _names(table: Columns, columns: Sequence[int], place: int) -> tuple[tuple[str, ...], str]:
     if table.names is None:
-        # By place in the file, as other tables are read by the names of a run.
+        # Numbered by place in the file, since a run finds its columns in other tables by name.
         return tuple(f"f{column + 1}" for column in columns), "class"
     names = (*table.names, *table.beside)
     check_names(names, [*columns, place], table.what, in_line=table.takes_codes)
@@ -177,15 +177,15 @@ def assembled(
     guessed: bool = False,
     doubts: Doubts | None = None,
 ) -> Assembled:
-    """The features, the label and what stands beside them of a table.
+    """Assemble the features, label, groups and weights of a table.
 
     Parameters
     ----------
     table : Columns
     layout : Layout
-        Without a label, there is none.
+        If it has no label, the result has none.
     names : sequence of str
-        Those of the features.
+        Names of the features.
     label_name : str
     task : {"classification", "regression"}, optional
     dates : {"days"}, optional
@@ -195,14 +195,14 @@ def assembled(
     leave_out : bool
         Whether rows without a label are left out.
     guessed : bool
-        Whether nobody named the label.
+        Whether the label was not named, so that it is the last column.
     doubts : Doubts, optional
-        Say what would settle columns that cannot be used as they are.
+        Suggests how to settle columns that cannot be used as they are.
 
     Raises
     ------
     DataError
-        Listing all problems of the columns, one a line.
+        Lists all problems of the columns, one per line.
     """
     if not table.n_rows:
         raise DataError(f"{table.what} has no rows, only names of columns")
@@ -306,7 +306,7 @@ def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
 
 
 def _missing_in(table: Columns, column: int) -> Callable[[str], bool]:
-    """Whether a text is a missing value in that column: all levels of a type are none."""
+    """The test for missing values of a column; a level of a categorical type is never missing."""
     return operator.not_ if table.is_typed(column) else table.missing
 
 
@@ -318,7 +318,7 @@ def _pointed(table: Columns, cells: Any) -> Any:
 
 
 def _missing_beside(table: Columns, layout: Layout, cells: Mapping[int, Any]) -> dict[int, str]:
-    """The first missing group and weight in words, by column."""
+    """Messages about the first missing group and the first missing weight, by column."""
     missing: dict[int, str] = {}
     for column in sorted({layout.groups, layout.weight} - {None, layout.label}):  # type: ignore[type-var]
         assert column is not None
@@ -348,7 +348,7 @@ def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
 
 
 def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
-    """Refuse columns of which two whole numbers, as spelled, become the same float64."""
+    """Refuse columns in which two whole numbers, as spelled, become the same float64."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not columns:
         return
     beyond = (np.fmax.reduce(X, axis=0) > EXACT) | (np.fmin.reduce(X, axis=0) < -EXACT)
@@ -366,7 +366,7 @@ def _read_words(
     names: Sequence[str],
     words: WordsRead,
 ) -> None:
-    """Convert columns that are not numeric, in `X`.
+    """Write columns that are not numeric into `X` as numbers.
 
     DataError lists every column that cannot be used as it is declared.
     """

@@ -1,4 +1,4 @@
-"""Cells of text as values, whole columns at a time."""
+"""Convert cells of text to values, whole columns at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def single_digits(
     block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]
 ) -> tuple[NDArray[np.uint8], list[str]] | None:
-    """The digits of a block of lines and the texts of its label, or None if it has other cells.
+    """Read a block of lines of single digits and at most one text; None if it has other cells.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def single_digits(
 
     Returns
     -------
-    (n_lines, n_columns) uint8, and the cells of the text column (none without one)
+    (n_lines, n_columns) uint8, and the cells of the text column (empty without one)
 
     Notes
     -----
@@ -74,14 +74,14 @@ BLOCK = 1 << 19
 """Bytes of text in a block."""
 
 SMALL = 1 << 17
-"""Bytes of text for which the import of polars, 0.2 s, takes longer than reading without it."""
+"""Bytes of text up to which importing polars, 0.2 s, takes longer than reading without it."""
 
 _PLAIN = frozenset("0123456789+-.eE")
-"""Signs of numbers that float() takes as this module does."""
+"""Characters of numbers that float() reads as this module does."""
 
 _NEWLINE, _QUOTE = 10, 34
 _FEW = 16
-"""Of fewer columns than one in so many, each is taken from a block by itself."""
+"""Columns are taken from a block one by one if fewer than one in this many is wanted."""
 
 
 class RaggedLine(Exception):
@@ -134,7 +134,7 @@ class Taken:
     X : (n_rows, n_columns) float64, or uint8
         NaN if missing or `bad`. Bytes if all cells are single digits.
     texts : dict of column to list of str
-        Without quotes and outer blanks; of a label in a data frame, an array if it holds numbers.
+        Without quotes and outer blanks. The label of a data frame is an array if it is numeric.
     bad : dict of column to BadColumn
     coded : int
         Cells that held a code for a missing value.
@@ -185,14 +185,14 @@ class CellText:
     quoted: bool
 
     def count(self) -> int:
-        """The number of records; `check` is part of it if the text contains quotes."""
+        """The number of records; a text with quotes is checked on the way."""
         if not self.quoted:
             lines = self.raw.count(b"\n", self.start)
             return lines + (not self.raw.endswith(b"\n"))
         return self.check()
 
     def check(self) -> int:
-        """The number of records; RaggedLine at the first whose length is not that of the others."""
+        """The number of records; RaggedLine if one is blank or has a wrong number of fields."""
         row = 0
         for block in self._blocks():
             row += len(self._ends(block, row)) // self.n_fields
@@ -225,11 +225,12 @@ class CellText:
     ) -> Taken:
         """Some columns as numbers and others as text, both ascending, in one pass over the text.
 
-        RaggedLine at the first record of another length.
+        RaggedLine as in `check`.
         """
         n = self.n_fields
         digits = bool(len(columns)) and not self.quoted
-        # Unwritten memory is not allocated; floats replace digits where these end.
+        # Digits become floats at the first block with other cells. Both arrays are in memory
+        # then, but only as far as they are written.
         kind = np.uint8 if digits else np.float64
         taken = Taken(np.empty((n_rows, len(columns)), kind), {column: [] for column in texts})
         together = bool(len(columns)) and columns[-1] - columns[0] + 1 == len(columns)
@@ -308,7 +309,7 @@ class CellText:
             start = stop
 
     def _ends(self, block: bytes, row: int) -> NDArray[np.intp]:
-        """Where the cells of a block end."""
+        """Where the cells of a block end; RaggedLine as in `check`."""
         values = np.frombuffer(block, dtype=np.uint8)
         breaks = (values == self.sign) | (values == _NEWLINE)
         if self.quoted:
@@ -402,7 +403,7 @@ class CellText:
         texts = cells.gather(rows * self.n_fields + np.asarray(columns)[places])
         different = [text for text in texts.unique().to_list() if text is not None]
         meaning = {text: self._number(unquote(text), missing) for text in different}
-        # A number that is a code is counted afterwards.
+        # Codes that are numbers are counted later, by `_uncode`.
         coded = [text for text in different if unquote(text) in missing.codes]
         coded = [text for text in coded if meaning[text] != meaning[text]]
         if coded:
@@ -429,7 +430,7 @@ class CellText:
 
 
 BLANK_LOOKED_AT = 4096
-"""In tables of one column, shorter lines are checked for being blank."""
+"""In tables of one column, lines shorter than this are checked for being blank."""
 
 
 def _columns_of(
@@ -441,7 +442,7 @@ def _columns_of(
             return [
                 cells.gather_every(n_fields, column).fill_null("").to_list() for column in columns
             ]
-        # Many calls would take most of the time.
+        # Otherwise the calls, one per column, would take most of the time.
         cells = cells.fill_null("").to_list()
     return [cells[column::n_fields] for column in columns]
 
@@ -460,13 +461,13 @@ def _add_bad(taken: Taken, column: int, row: int, text: str, count: int = 1) -> 
 
 
 def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which bytes are within quotes; a quote inside a quoted field is doubled."""
+    """Mask of the bytes within quotes; a quote inside a quoted field is doubled."""
     inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(values == _QUOTE)
     return inside
 
 
 def _widened(X: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
-    """A float64 copy of `X` of which only the first rows are set."""
+    """`X` as float64, of which only the first `n_rows` rows are set; itself if it is float64."""
     if X.dtype == np.float64:
         return X
     wide = np.empty(X.shape)
@@ -475,7 +476,7 @@ def _widened(X: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
 
 
 def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:
-    """Replace codes in `values` by NaN; returns their number."""
+    """Replace codes in `values` by NaN, and return their number."""
     if not codes:
         return 0
     coded = np.isin(values, codes)

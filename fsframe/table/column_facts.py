@@ -1,4 +1,4 @@
-"""What the columns of a table hold."""
+"""Facts about the columns of a table: kinds, ranges, levels, missing values and their codes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from fsframe.table.number_spellings import numbers_in, odd_cells
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
 _FEW, _WORDS = 10, 4
-# Bytes of columns that are kept for questions about their levels; a level counts as so many.
+# Bytes of columns kept for questions about their levels, and bytes that each level counts as.
 _ROOM, _LEVEL = 1 << 26, 64
 # Common codes for missing values: nines, minima of integer types, powers of ten.
 _USUAL_CODES = frozenset(
     [sign * value for value in (99.0, 999.0, 9999.0, 99999.0, 999999.0, 1e30) for sign in (1, -1)]
     + [-9.0, -32768.0, -2147483648.0]
 )
-# Of answers not known, refused, not asked, as surveys write them behind a short scale.
+# Numbers above a short scale by which surveys mark answers as not known, refused or not asked.
 _ANSWERS = tuple(
     frozenset(
         float(digit * nines + last) for digit, last in ((7, 0), (8, 0), (9, 0), (9, -1), (9, -2))
@@ -60,7 +60,7 @@ class Words:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate bytes in memory."""
         return self.codes.nbytes + _LEVEL * len(self.levels)
 
 
@@ -75,7 +75,7 @@ class ColumnFacts:
     kind : {"number", "whole number", "two values", "text", "date", "empty"}
         *Two values* are two different numbers.
     different : int
-        Different values, missing ones left out.
+        Number of different values, without missing ones.
     missing : int
     low, high : float
         Range of numbers; NaN for other columns.
@@ -88,7 +88,7 @@ class ColumnFacts:
     wordy : bool
         Whether text is free: comments, or many values of several words.
     odd : tuple of (str, int)
-        In text that is mostly numbers: the few spellings that are none, with how often they occur.
+        In text that is mostly numbers: the few texts that are not, with how often they occur.
     """
 
     name: str
@@ -172,8 +172,10 @@ def counting_columns(X: NDArray[Any]) -> list[int]:
 def maybe_coded_columns(
     X: NDArray[Any], lowest: NDArray[np.float64], highest: NDArray[np.float64]
 ) -> list[int]:
-    """The columns of X (n, p) for which `likely_codes` is worth asking, by their (p,) extremes: an
-    extreme is infinite or a usual code, or the lowest is a whole number and the only negative one.
+    """The columns of X (n, p) for which `likely_codes` is worth a call, given their (p,) extremes.
+
+    An extreme is infinite or a usual code, or the lowest is a whole number of at most -9 and the
+    only negative one.
 
     >>> X = np.array([[-999.0, -200, -20], [3, 4, -7], [5, -200, 6]])
     >>> maybe_coded_columns(X, X.min(axis=0), X.max(axis=0))
@@ -188,8 +190,10 @@ def maybe_coded_columns(
 
 
 def _answers_missing(values: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The numbers of missing answers at the top of (n,) values of a scale, with how often they
-    occur; none if there is but one."""
+    """Codes of missing answers above the (n,) values of a scale, with how often they occur.
+
+    Empty if there is only one.
+    """
     different, times = np.unique(values[~np.isnan(values)], return_counts=True)
     family = next((set_of for set_of in _ANSWERS if different[-1] in set_of), frozenset())
     coded = np.isin(different, [*family])
@@ -202,13 +206,13 @@ def _answers_missing(values: NDArray[np.float64]) -> list[tuple[float, int]]:
 
 
 def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The lowest and the highest of (n,) values with how often they occur, if they look like codes
-    for a missing one.
+    """The lowest and the highest of (n,) values that look like codes for a missing one.
 
-    An infinite value is one. Others are outliers: further from the other values than these are from
-    each other, or the only negative one. The others must be at least three different ones, and ten
-    beside a negative number that is no usual code. Several numbers such as 77, 88 and 99 are codes
-    if the other values are whole and further from them than from each other.
+    Each comes with how often it occurs. An infinite value is a code. Others are repeated outliers:
+    further from the other values than these are from each other, or the only negative one. There
+    must be at least three other values, and ten if the code is negative and not a usual one.
+    Several numbers such as 77, 88 and 99 are codes if the other values are whole and further from
+    them than from each other.
 
     >>> likely_codes(np.array([1.0, 2, 3, 4, 88, 2, 99, 99]))
     [(88.0, 1), (99.0, 2)]
@@ -256,11 +260,11 @@ class Contents:
     beside : int
         How many of the last columns are annotations, not features.
     without_label : str
-        What to do about the label that the file lacks, if its features are a separate array.
+        Advice for a file that lacks the label, if its features are a separate array.
     row_names : bool
         Whether the first column holds row names, which are not read.
     takes_codes : bool
-        Whether codes of missing values can be said when the table is read.
+        Whether codes of missing values can be given when the table is read.
     leaves_rows_out : bool
         Whether rows without a label can be left out when the table is read.
     repeated_rows : int
@@ -313,15 +317,17 @@ class Contents:
         return codes
 
     def classes(self, column: int) -> tuple[NDArray[np.int64], list[str]]:
-        """A column as codes of its classes, −1 where missing, and their names; spellings of a class
-        that differ in case or blanks are one."""
+        """A column as codes of its classes, -1 where missing, and the names of the classes.
+
+        Spellings that differ only in case or blanks are one class.
+        """
         values = self._values(column)
         if not isinstance(values, Words):
             return self.codes(column), self.levels(column)
         same = merged_spellings([values.levels[code] for code in values.codes if code >= 0])
         merged = [same.get(level, level) for level in values.levels]
         names = _texts_in(merged)
-        # The code -1 takes the last one.
+        # The code -1 takes the last entry, -1.
         return np.array([*map(names.index, merged), -1])[values.codes], names
 
     def levels(self, column: int) -> list[str]:
@@ -333,17 +339,17 @@ class Contents:
 
 
 DATA_FRAME = "data frame"
-"""The form of such contents."""
+"""`Contents.form` of a data frame."""
 
 
 def contents_of_frame(frame: Any, name: str) -> Contents:
-    """The columns of a data frame, which messages call by `name`."""
+    """The contents of a data frame, which messages call `name`."""
     columns = columns_of(frame)
     typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series.dtype))
 
     def column(k: int) -> Column:
         values = series_values(columns[k][1])
-        # As they are read.
+        # Text that holds numbers counts as numbers, as when the table is read.
         if isinstance(values, list) and k not in typed:
             numbers = numbers_in(values)
             return values if numbers is None else numbers
@@ -372,7 +378,7 @@ def gathered(
     blocks: Iterable[Block],
     decimal: str | None = None,
 ) -> Contents:
-    """The facts of all columns, in blocks; `column_of` gives a single one.
+    """The contents of a table, from blocks of its columns; `column_of` reads a single one.
 
     Columns that may have levels are kept as far as there is room: in a text, reading one column
     takes as long as reading all.
@@ -421,7 +427,7 @@ def gathered(
 
 
 def _compact(facts: ColumnFacts, values: Column) -> Words | NDArray[Any]:
-    """The values of a column, in a byte each where these are enough."""
+    """The values of a column, in one byte each if that is enough."""
     if isinstance(values, list):
         return Words.of(values)
     small = not facts.missing and facts.low >= -128 and facts.high < 128

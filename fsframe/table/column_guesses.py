@@ -60,7 +60,7 @@ def column_keys(contents: Contents) -> tuple[str | int, ...]:
     )
 
 
-# Fewer different values are classes or levels, unless the column is called after people.
+# Columns with fewer different values hold classes or levels, unless they are named after people.
 _FEWEST_NAMES = 8
 _NO_CLASS = (-9, -99, -999, -9999)
 _LAST_WORD = re.compile(r"[^_.:=\s-]+$")
@@ -81,7 +81,7 @@ _FORMS = {
         r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"
     ),
 }
-"""Cells that are no free text, by what may be done about them."""
+"""Forms of cells that are not free text, each with advice as its key."""
 
 
 class Guesses:
@@ -97,12 +97,12 @@ class Guesses:
 
     Notes
     -----
-    An identifier column counts the rows, or differs in every row and is text or has an identifier's
-    name (``id``, ``nr``, …). A column identifies groups of rows if it has two rows per value on
-    average, and four different values with the name of people (patient, subject, …); or eight, and
-    one label per value, or text that occurs once at each of several times (year, visit, …); or if
-    it is called an ``id`` and has √n values. Fewer numbers that are called so are categories. Free
-    text has nearly as many values as rows.
+    An identifier counts the rows, or differs in every row and is text or has an identifier's name
+    (``id``, ``nr``, …). A column identifies groups of rows if it has at least two rows per value on
+    average, and four different values and the name of people (patient, subject, …); or if it has
+    eight different values and is called an ``id`` and has √n values, or has one label per value, or
+    is text that occurs once at each of several times (year, visit, …). Other whole numbers called
+    an ``id`` are categories. Free text is wordy, or has more than half as many values as rows.
     """
 
     def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
@@ -174,7 +174,7 @@ class Guesses:
 
     @cached_property
     def several(self) -> dict[tuple[str, ...], list[int]]:
-        """The columns of text whose cells hold one or several answers, by these."""
+        """The columns of text whose cells list one or several answers, by the possible answers."""
         columns: dict[tuple[str, ...], list[int]] = {}
         for k in sorted((*self.texts, *self.prose)):
             if self.found.at_hand(k) and (answers := answers_in(self.found.levels(k))):
@@ -188,7 +188,7 @@ class Guesses:
         return [k for k in self.dates if all(days_of(text) is not None for text in cells[k])]
 
     def prose_by_form(self) -> dict[str, list[int]]:
-        """The columns of `prose`, and dates that cannot be converted, by what their cells are."""
+        """The columns of `prose`, and of dates that cannot be converted, by the form of cells."""
         forms: dict[str, list[int]] = {}
         told = {k for columns in self.several.values() for k in columns}
         for k in sorted({*self.prose, *self.dates} - {*self.iso_dates, *told}):
@@ -206,12 +206,13 @@ class Guesses:
 
     @cached_property
     def covariates(self) -> list[Covariate]:
-        """Columns that describe how samples were taken, or people, the most confounded first."""
+        """Columns that describe people, or how samples were taken, the most confounded first."""
         able = [k for k in self._rest if k not in (*self.dates, *self.prose, *self.constant)]
         able += [k for k in self.beside if k not in (*self._taken, *self.people)]
         return covariates_of(self.found, able, self.label)
 
     def _repeats(self, k: int, column: ColumnFacts) -> bool:
+        """Whether a column identifies groups of rows (see the notes of the class)."""
         n = self.found.n_rows
         if column.kind not in ("text", "whole number") or column.missing:
             return False
@@ -231,14 +232,14 @@ class Guesses:
         mark[codes] = of_label
         if not (mark[codes] == of_label).all():
             return False
-        # Numeric identifiers of groups come in runs, and not in the order of the label.
+        # Numeric identifiers of groups come in runs, and rows are not sorted by the label.
         runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
         turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
         return column.kind == "text" or (runs and turns)
 
     @cached_property
     def _times(self) -> list[int]:
-        """The columns that tell by their names when a row was taken."""
+        """The columns whose names say when a row was measured."""
         return [
             k
             for k, column in enumerate(self.found.columns)
@@ -246,8 +247,10 @@ class Guesses:
         ]
 
     def _is_seen_again(self, codes: NDArray[np.int64]) -> bool:
-        """Whether these codes are of those who were seen at several times, once at each, as
-        countries by year are."""
+        """Whether each code occurs at most once at each of several times, like countries by year.
+
+        At least half of all pairs of a code and a time must occur.
+        """
         n, seen = self.found.n_rows, int(codes.max()) + 1
         for k in self._times:
             times = self.found.columns[k].different
@@ -273,8 +276,10 @@ class Guesses:
         return len(np.unique(pairs)) == len(classes)
 
     def _indicators(self, rest: Mapping[int, ColumnFacts]) -> list[int]:
-        """Columns that with the label are 1 in one column of each row and 0 in the others, and
-        share the beginning of its name: classes that were written as a column each."""
+        """Columns that hold the other classes, if each class is a column of 0 and 1.
+
+        Their names begin like the label's, and in each row either one of them or the label is 1.
+        """
         label = self.found.columns[self.label]
         begin = _LAST_WORD.sub("", label.name)
         if (label.low, label.high, label.different, label.missing) != (0, 1, 2, 0) or not begin:
@@ -291,14 +296,14 @@ class Guesses:
 
     @cached_property
     def later(self) -> list[int]:
-        """Columns that tell an outcome, and are no covariates."""
+        """Columns whose names tell an outcome, and which are not covariates."""
         beside = {c.column for c in self.covariates}
         names = {k: self.names[k] for k in self._rest if k not in beside and k not in self.prose}
         return [k for k, name in names.items() if tells_what_happened(name)]
 
     @cached_property
     def no_classes(self) -> list[str]:
-        """Classes of the label that are called like missing values."""
+        """Classes of the label whose names mean that the value is missing."""
         column = self.found.columns[self.label]
         if column.kind != "text" or not 2 < column.different <= 2 * _CLASSES:
             return []
@@ -306,8 +311,10 @@ class Guesses:
 
     @cached_property
     def label_codes(self) -> list[tuple[float, int]]:
-        """Codes for missing values in a label of numbers, with how often they occur: extreme ones,
-        and -9, -99, … beside classes that are no negative numbers."""
+        """Codes for missing values in a label of numbers, with how often they occur.
+
+        These are extreme values, and -9, -99, … if no other class is negative.
+        """
         column = self.found.columns[self.label]
         if not self.found.takes_codes:
             return []
@@ -323,8 +330,10 @@ class Guesses:
         return self.found.classes(self.label)
 
     def long_form(self) -> tuple[int, ...]:
-        """A column that names subjects and one of what was measured on each, once, or at each of
-        the times of a third, if rows are measurements and not subjects."""
+        """The columns of subjects, of measurements and perhaps of times, if a row is a measurement.
+
+        Each combination of their values then occurs exactly once. Empty if a row is a subject.
+        """
         if not self.people:
             return ()
         columns, n = self.found.columns, self.found.n_rows
@@ -341,14 +350,16 @@ class Guesses:
         return ()
 
     def leave_kinds_of(self, columns: Collection[int]) -> None:
-        """Ask of no kind of these columns, whose type says it."""
+        """Raise no question about the kinds of these columns: their types say them."""
         self.texts = [k for k in self.texts if k not in columns]
         self.scales = {k: order for k, order in self.scales.items() if k not in columns}
 
     @property
     def left_out(self) -> list[int]:
-        """Columns that cannot be features; never one that is likely to be a label, unless it is
-        another form of this one."""
+        """Columns that cannot be features.
+
+        One that is likely to be a label is not among them, unless it is another form of the label.
+        """
         out = {
             *self.identifiers,
             *self.dates,
@@ -366,7 +377,7 @@ class Guesses:
 
     @cached_property
     def no_genotypes(self) -> dict[str, list[int]]:
-        """The columns of genotypes in letters in which a code says that none is known, by code."""
+        """The columns of genotypes in letters, by their code for an unknown genotype."""
         columns: dict[str, list[int]] = {}
         for k in self.texts:
             if 2 < self.found.columns[k].different <= _CLASSES and self.found.at_hand(k):
@@ -377,7 +388,7 @@ class Guesses:
 
     @cached_property
     def zeros(self) -> dict[int, int]:
-        """The number of zeros in columns of what is above zero in everybody who lives."""
+        """The number of zeros in each column of a quantity that is above zero in living people."""
         return {
             k: int((self.found.codes(k) == 0).sum())
             for k, column in self._rest.items()
@@ -385,9 +396,9 @@ class Guesses:
         }
 
     def missing_codes(self, known: Collection[int]) -> list[str]:
-        """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.
+        """Likely codes of missing values: texts in columns of numbers, and extreme values.
 
-        A number is none if it lies within the range of another column.
+        A feature's extreme value that is within the range of another column is not one.
         """
         columns = self.found.columns
         codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
@@ -400,13 +411,13 @@ class Guesses:
         return list(dict.fromkeys(codes))
 
     def _within(self, code: float) -> list[str]:
-        """The columns that may well hold a number, as it is within their range."""
+        """The columns that may well hold a number, since it is within their range."""
         others = (c for k, c in self._rest.items() if k not in self.answer_columns)
         return [c.name for c in others if c.low < code < c.high]
 
     @cached_property
     def answer_columns(self) -> list[int]:
-        """The columns of a scale with several numbers, such as 77, 88 and 99, for no answer."""
+        """The columns of scales with several codes of missing answers, such as 77, 88 and 99."""
         columns = self.found.columns
         return [
             k for k in self.coded
@@ -415,14 +426,14 @@ class Guesses:
 
     @cached_property
     def answer_codes(self) -> list[float]:
-        """The numbers for no answer, of all columns."""
+        """The codes of missing answers in all columns."""
         return sorted(
             {code for k in self.answer_columns for code, _ in self.found.columns[k].codes}
         )
 
     @cached_property
     def answer_conflicts(self) -> list[str]:
-        """The other columns that may well hold such numbers."""
+        """The other columns that may well hold the codes of missing answers as values."""
         return list(
             dict.fromkeys(name for code in self.answer_codes for name in self._within(code))
         )
@@ -486,8 +497,11 @@ class Guesses:
 
     @property
     def _is_quantity(self) -> bool:
-        """Whether the label holds so many whole numbers that they are no classes: more than ten,
-        one of them in a single row, or more than twenty, each in fewer than ten on average."""
+        """Whether the label holds too many different whole numbers to be classes.
+
+        That is more than ten if one of them is in a single row, or more than twenty if each is in
+        fewer than ten rows on average.
+        """
         column = self.found.columns[self.label]
         if column.kind != "whole number" or column.different <= _CLASSES:
             return False

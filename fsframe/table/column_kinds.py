@@ -1,4 +1,4 @@
-"""Kinds of columns, and numbers as people spell them."""
+"""Kinds of columns that do not simply hold numbers, and their cells as numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER_DATE = re.compile(
     rf"|[0-9]{{1,2}}[ -]{_MONTH}[ -][0-9]{{2,4}}|{_MONTH} [0-9]{{1,2}}, [0-9]{{4}}",
     re.IGNORECASE,
 )
-"""Dates that are not of ISO 8601, which are no numbers of days."""
+"""Dates in other forms than ISO 8601, which are not converted to days."""
 
 KINDS = ("nominal", "ordinal", "boolean", "date", "indicator")
 _TRUE, _FALSE = ("true", "yes"), ("false", "no")
@@ -70,7 +70,7 @@ def level_text(value: Any) -> str:
 def check_readings(
     *, dates: str | None = None, encode: str | None = None, missing_label: str | None = None
 ) -> None:
-    """Check what is to be done with dates, nominal columns and rows without a label.
+    """Refuse unknown values of `dates`, `encode` and `missing_label`.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
 
 
 def looks_boolean(texts: Iterable[str]) -> tuple[str, str] | None:
-    """The words for false and true if there are no others, else None.
+    """The words for false and true if the texts hold no others, else None.
 
     >>> looks_boolean({"yes", "no"}), looks_boolean({"yes", "maybe"})
     (('no', 'yes'), None)
@@ -150,7 +150,9 @@ def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, 
 
 
 def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64], ColumnKind, str]:
-    """The text of column `name` as codes 0, 1, … of its sorted levels, NaN for None; and a note.
+    """The text of column `name` as codes 0, 1, … of its sorted levels, its kind, and a note.
+
+    None becomes NaN.
 
     >>> coded(["b", "a", None, "b"], "size")[::2]
     (array([ 1.,  0., nan,  1.]), "text in column 'size' was coded: a=0, b=1")
@@ -187,9 +189,10 @@ _ALIKE, _MANY_CODED = 4, 10
 
 
 def coded_together(notes: Iterable[str]) -> list[str]:
-    """`notes` with those of columns that are coded, or spelled as numbers, alike, if they are four
-    or more, as one; and with one for all that are coded each in its own way, if these are more than
-    ten.
+    """`notes`, in which those about similar columns are merged.
+
+    Four or more columns coded alike, or spelled alike as numbers, share one note. If more than ten
+    columns remain, each coded in its own way, these share one, too.
 
     >>> coded_together(f"text in column {name!r} was coded: a=0, b=1" for name in "stuv")
     ["text in 4 columns was coded: a=0, b=1 ('s', 't', 'u', 'v')"]
@@ -227,7 +230,7 @@ def coded_together(notes: Iterable[str]) -> list[str]:
 
 
 def alike_spellings(texts: Iterable[str], shortest: int = 2) -> list[list[str]]:
-    """The different ones of `texts` that differ in capitals or blanks only, sorted.
+    """The groups of `texts` that differ in capitals or blanks only, sorted.
 
     Texts of fewer than `shortest` characters are left out: genotypes may differ in case.
 
@@ -242,7 +245,7 @@ def alike_spellings(texts: Iterable[str], shortest: int = 2) -> list[list[str]]:
 
 
 def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
-    """Spellings that differ in case or blanks only, by the commonest one, which replaces them.
+    """Replacements for spellings that differ in case or blanks only: the commonest of them.
 
     >>> merged_spellings(["Good", "good", "Good", "Poor", "a", "A"])
     {'good': 'Good'}
@@ -257,18 +260,18 @@ def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
 
 @attrs.frozen(kw_only=True, eq=False)
 class WordsRead:
-    """Columns of text that become numbers, one after the other, and what is to be said of them.
+    """Converts columns of text to numbers, one after the other, and collects notes and problems.
 
     Parameters
     ----------
     dates : str, optional
-        As in `fsframe.read`: what is done with columns of dates.
+        As in `fsframe.read`.
     decimal : {".", ","}, optional
         As for `spelled_numbers`.
     kinds : dict of str to ColumnKind
         By name, of columns that do not simply hold numbers.
     notes : list of str
-        How columns were read that nothing declares.
+        How columns without a declared kind were read.
     texts, dated : list of int
         Places of columns that cannot be used: they hold other text, or dates that stay dates.
     unknown : list of (int, tuple of str)
@@ -300,11 +303,10 @@ class WordsRead:
         order: tuple[str, ...] | None = None,
         nominal: bool = False,
     ) -> NDArray[np.float64] | None:
-        """The cells of column `name` as numbers, NaN where missing: by its declaration, or as they
-        look; None if it cannot be used.
+        """The cells of column `name` as numbers, NaN where missing; None if it cannot be used.
 
-        Undeclared, two words for yes and no are boolean, ISO dates days, and numbers with one unit
-        or separators of thousands numbers; other text is not read.
+        If nothing is declared, words for yes and no become 1 and 0, ISO dates become days, and
+        numbers may have one unit or separators of thousands; other text is not read.
 
         Parameters
         ----------
@@ -342,7 +344,7 @@ class WordsRead:
     def days(
         self, place: int, name: str, cells: Sequence[str | None]
     ) -> NDArray[np.float64] | None:
-        """The days of a column of dates; None if dates stay dates."""
+        """The days of a column of dates; None if dates are not to be converted."""
         if self.dates is None:
             self.dated.append(place)
             return None
@@ -373,7 +375,7 @@ def numbers_of(
     ----------
     texts : sequence of str
     kind : ColumnKind
-        Levels it does not list get a code beyond all others in a nominal column.
+        In a nominal column, levels that it does not list share one code, after all others.
     missing : callable
         Whether a text is a missing value.
     where : callable

@@ -1,4 +1,4 @@
-"""What the names of columns say: a label, a time, a person, a sample, how it was taken."""
+"""Guess from the name of a column what it holds: a label, a time, people, samples, batches."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _STRONG = frozenset({
 FACTORS = frozenset({
     "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
 })  # fmt: skip
-"""Words of labels that are rather features beside an outcome."""
+"""Words of labels that are more likely features if the table also has an outcome."""
 
 _STATUS_OF = frozenset({
     "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
 })  # fmt: skip
-"""Words that make a status an outcome."""
+"""Words that, together with ``status``, name an outcome."""
 
 TARGETS = frozenset({"price", "saleprice", "sales", "mpg", "medv", "yield"})
 """Words of columns of many numbers that are hardly ever features."""
@@ -42,7 +42,7 @@ _OF_TARGETS = frozenset({
     "sale", "selling", "sold", "final", "median", "house", "crop", "grain", "daily", "weekly",
     "monthly", "total", "item", "outlet", "store",
 })  # fmt: skip
-"""Words beside those of `TARGETS`: a fuel price is rather a feature."""
+"""Words that may accompany those of `TARGETS`; a fuel price is more likely a feature."""
 
 QUANTITIES = TARGETS | {
     "revenue", "cost", "costs", "salary", "income", "wage", "charges", "score", "strength",
@@ -59,7 +59,7 @@ _UNKNOWN = frozenset({
     "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
     "qc", "quality control", "pool", "pooled", "pooled qc", "blank", "solvent", "ntc",
 })  # fmt: skip
-"""Classes, in lower case, that say that none is known, or that mark samples of quality control."""
+"""Names of classes, in lower case, that mean an unknown class or a sample of quality control."""
 
 LABEL_WORDS = _LIKELY | _STRONG
 """Words of columns that may be the label."""
@@ -69,14 +69,14 @@ _TIMES = frozenset({
     "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
     "rfstime", "survtime",
 })  # fmt: skip
-# The ends of a stretch of time beside an event.
+# When the time that a row covers starts and stops, in tables with events.
 STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
 STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
 _UNITS = frozenset({"days", "weeks", "months", "years"})
 _ENDPOINTS = frozenset({
     "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
 })  # fmt: skip
-"""What trials and TCGA call an event; the time until it has such a name with `time` in it."""
+"""Names of events in trials and TCGA; the time until one has the same name and ``time``."""
 
 TECHNICAL = frozenset({
     "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
@@ -100,13 +100,13 @@ CODES = frozenset({
     "zip", "zipcode", "postcode", "postal", "postleitzahl", "plz", "fips", "sic", "naics", "icd",
     "phone", "telephone", "fax",
 })  # fmt: skip
-"""Words in names of columns whose numbers are codes of places, trades, … without a size."""
+"""Words in names of columns whose numbers are codes (of places, trades, …) and not quantities."""
 
 OF_FEATURES = frozenset({
     "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
     "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",
 })  # fmt: skip
-"""Words in the name of a first column that names features, which are in rows then."""
+"""Words in the name of a first column that lists features, so that features are in rows."""
 
 ABOUT_FEATURES = frozenset({
     "chr", "chrom", "chromosome", "start", "end", "strand", "length", "effective_length", "width",
@@ -152,7 +152,7 @@ def is_outcome(name: str) -> bool:
 
 
 def is_target(name: str) -> bool:
-    """Whether a column of that name, of many numbers, is hardly ever a feature.
+    """Whether a column of many numbers with that name is hardly ever a feature.
 
     >>> is_target("selling_price"), is_target("yield_t_ha"), is_target("Fuel_Price")
     (True, True, False)
@@ -169,7 +169,7 @@ def is_usual_label(name: str) -> bool:
 
 
 def names_raise_doubts(names: Sequence[str]) -> bool:
-    """Whether the names alone make it worth looking at all columns before the last is the label.
+    """Whether the names alone are a reason to examine all columns before the last is the label.
 
     >>> names_raise_doubts(["Survived", "deck"]), names_raise_doubts(["g1", "sex"])
     (True, True)
@@ -186,7 +186,7 @@ def names_raise_doubts(names: Sequence[str]) -> bool:
 
 
 def times_and_events(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Neighbouring columns that are called like a time and an event, in either order."""
+    """Pairs of neighbouring columns, in either order, that are named like a time and an event."""
     words = [set(name_words(name)) for name in names]
     for k in range(len(names) - 1):
         for time, event in ((k, k + 1), (k + 1, k)):
@@ -199,7 +199,7 @@ def times_and_events(names: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def likely_names(names: Sequence[str]) -> list[str]:
-    """Those of the names that labels often have.
+    """The names that labels often have.
 
     >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
     ['Diagnosis', 'ER_status']
@@ -208,7 +208,7 @@ def likely_names(names: Sequence[str]) -> list[str]:
 
 
 def names_people(name: str, different: int) -> bool:
-    """Whether a column of that name and so many different values tells whose rows they are.
+    """Whether a column of that name, with that number of different values, identifies people.
 
     >>> names_people("PatientID", 40), names_people("subject", 32), names_people("customer", 2)
     (True, True, False)
@@ -230,7 +230,7 @@ def names_samples(name: str) -> bool:
 
 
 def names_sources(name: str) -> bool:
-    """Whether a column of that name, if its values repeat, tells what a row was taken from.
+    """Whether a column of that name, if its values repeat, identifies what rows were taken from.
 
     >>> names_sources("id"), names_sources("family_id"), names_sources("batch ID")
     (True, True, False)
@@ -240,7 +240,7 @@ def names_sources(name: str) -> bool:
 
 
 def is_never_zero(name: str) -> bool:
-    """Whether a column of that name holds what is above zero in everybody who lives.
+    """Whether a column of that name holds a quantity that is above zero in living people.
 
     >>> is_never_zero("BloodPressure"), is_never_zero("BMI"), is_never_zero("weight change")
     (True, True, False)
@@ -250,7 +250,7 @@ def is_never_zero(name: str) -> bool:
 
 
 def names_times(name: str) -> bool:
-    """Whether a column of that name tells when a row was taken: year, visit, wave, …
+    """Whether a column of that name says when a row was measured: year, visit, wave, …
 
     >>> names_times("Year"), names_times("visit_no"), names_times("years of schooling")
     (True, True, False)
@@ -269,7 +269,7 @@ def names_duration(name: str) -> bool:
 
 
 def tells_what_happened(name: str) -> bool:
-    """Whether a column of that name tells an outcome, which is no feature of another one.
+    """Whether a column of that name tells an outcome, and so is not a feature of another outcome.
 
     >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
     (True, False)
@@ -278,7 +278,7 @@ def tells_what_happened(name: str) -> bool:
 
 
 def says_unknown(label: str) -> bool:
-    """Whether a class is called like a missing value or a sample of quality control.
+    """Whether the name of a class means a missing value or a sample of quality control.
 
     >>> says_unknown("Unknown"), says_unknown("QC"), says_unknown("other")
     (True, True, False)
@@ -287,8 +287,9 @@ def says_unknown(label: str) -> bool:
 
 
 def name_rows(cells: Sequence[str], missing: Callable[[str], bool]) -> bool:
-    """Whether the cells of a first column without a name are an index as added by spreadsheets and
-    data frames: different in each row, and text or a count of the rows.
+    """Whether the cells of a nameless first column are an index from a spreadsheet or data frame.
+
+    These are different in each row, and are text or count the rows.
 
     >>> name_rows(["0", "1", "2"], lambda text: not text), name_rows(["a", "b", "a"], bool)
     (True, False)
@@ -296,7 +297,7 @@ def name_rows(cells: Sequence[str], missing: Callable[[str], bool]) -> bool:
     if len(set(cells)) != len(cells):
         return False
     if not all(is_number(cell) for cell in cells):
-        # A column of numbers may have missing values.
+        # Text is an index, but numbers with gaps are data.
         return not all(is_number(cell) or missing(cell) for cell in cells)
     numbers = [float(cell) for cell in cells]
     return numbers[0] in (0.0, 1.0) and all(b - a == 1 for a, b in pairwise(numbers))

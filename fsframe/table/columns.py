@@ -23,7 +23,7 @@ from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.text import did_you_mean, some_of
 
 MAX_NAME_BYTES = 4_096
-"""As in docs/file-format.md: a longer name could not be stored."""
+"""Longest name that can be stored (docs/file-format.md)."""
 
 
 def column_word(column: int, name: str = "") -> str:
@@ -76,7 +76,7 @@ def find_columns(
     """The positions of several columns; DataError lists all that `find_column` does not find."""
     places: list[int] = []
     wrong: list[str] = []
-    # Of many names and keys; names that occur twice are left to `find_column`.
+    # Fast for many names and keys; names that occur twice are left to `find_column`.
     times = Counter(names or ())
     known = {name: place for place, name in enumerate(names or ()) if times[name] == 1}
     for key in keys:
@@ -99,7 +99,7 @@ def check_columns(
     beside: Sequence[str] = (),
     label_among: int = 0,
 ) -> AskedColumns:
-    """`check_asked` of `roles` for columns that `find_columns` finds.
+    """The columns that `roles` name, found by `find_columns` and checked by `check_asked`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def check_columns(
     what : object
         The table, for messages.
     roles : mapping of str to keys
-        Other arguments of `fsframe.read` among them are left alone.
+        May contain other arguments of `fsframe.read`, which are ignored.
     beside : sequence of str
         Annotations of the rows, whose places follow those of the columns.
     label_among : int
@@ -176,7 +176,7 @@ def check_finite(
 ) -> None:
     """Raise DataError, naming the first, if a value is infinite or too large.
 
-    `takes_codes` says whether codes of missing values can be said.
+    `takes_codes` says whether codes of missing values can be given.
     """
     wrong = too_large(X)
     if wrong is not None:
@@ -206,7 +206,8 @@ def check_finite(
 class FeatureReview:
     """Weaknesses of features, collected block by block.
 
-    Columns without any value, with one value only, and those that count the rows.
+    These are columns without any value or with one only, columns that count the rows, and columns
+    with likely codes for missing values.
     """
 
     def __init__(self) -> None:
@@ -255,7 +256,7 @@ class FeatureReview:
         ]
 
 
-# Numbers in one block of a table that is no array: 32 MiB as float64.
+# Numbers in one block of a table that is not an array: 32 MiB as float64.
 _BLOCK = 1 << 22
 
 
@@ -271,12 +272,12 @@ def feature_warnings(
     Parameters
     ----------
     X : (n_samples, n_features) array or ColumnSource
-        What is not an array of float64 or whole numbers becomes one block by block.
+        Values that are neither float64 nor whole are converted to float64, block by block.
     names : sequence of str
     takes_codes : bool
         As for `check_finite`.
     where : callable, optional
-        As for `check_finite`, which is then called.
+        As for `check_finite`, which is called only if this is given.
     """
     review = FeatureReview()
     n_samples, n_features = X.shape
@@ -312,13 +313,13 @@ def feature_groups_of(
     Parameters
     ----------
     given : path, or mapping of str to sequence of str, optional
-        A text file in UTF-8 with a feature and its group in each line, between them a tab, or else
-        a semicolon or a comma; a first line ``feature,group`` is skipped.
+        A text file in UTF-8 with a feature and its group in each line, separated by a tab, a
+        semicolon or a comma; a first line ``feature,group`` is skipped.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or a line has not two fields.
+        If the file cannot be read, or a line does not have two fields.
     """
     if given is None:
         return {}

@@ -13,8 +13,8 @@ from fsframe.kernels.compiled import njit
 from fsframe.kernels.threads import in_threads
 
 _WINDOW = 8192
-"""Number of whole numbers that are tracked: twice the longest range of levels, so that such a range
-fits wherever the first value is in it."""
+"""How many consecutive whole numbers are tracked: twice the longest range of levels, so that the
+range fits whichever of its values comes first."""
 
 _MOST = 1 << 25
 """Maximum bytes of the windows of all columns, one bit per number; wider tables have shorter
@@ -58,12 +58,12 @@ def _see_bytes(
     flat: Any, n_rows: int, n_columns: int, start: int, stop: int, low: Any, high: Any,
     level_bits: Any,
 ) -> None:  # fmt: skip
-    """As `_see`, for bytes, of which every value is in the window."""
+    """As `_see`, for bytes, all of which are in the window."""
     if start == stop:
         # More threads than columns.
         return
     if n_columns == 1:
-        # Stores that do not wait for each other are faster than bits one after the other.
+        # Independent stores are faster than bits, each of which waits for the one before it.
         present = np.zeros(256, np.uint8)
         for row in range(n_rows):
             present[flat[row]] = 1
@@ -124,12 +124,12 @@ def copy_transposed(source: Any, target: Any) -> None:
 
 
 def _blocks(columns: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """A kilobyte of bits a column is held for so many columns at a time."""
+    """The columns, 1024 at a time, to limit memory: each takes a kilobyte of bits."""
     return [columns[at : at + 1024] for at in range(0, len(columns), 1024)]
 
 
 class ColumnsSeen:
-    """Range, wholeness, missing values and levels of columns; blocks of rows in any order.
+    """Range, wholeness, missing values and levels of columns, from blocks of rows in any order.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class ColumnsSeen:
 
     @classmethod
     def of(cls, values: NDArray[Any], threads: int = 1) -> ColumnsSeen:
-        """The facts of a table in memory, (n, n_columns); what is not uint8 becomes float64."""
+        """The facts of a table in memory, (n, n_columns); other types than uint8 become float64."""
         small = values.dtype == np.uint8
         block = np.ascontiguousarray(values, dtype=np.uint8 if small else np.float64)
         seen = cls(values.shape[1], small)
@@ -207,7 +207,7 @@ class ColumnsSeen:
         return sizes
 
     def levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The distinct values of some columns of which all are known, ascending in each."""
+        """The distinct values of columns for which all are known, ascending within each column."""
         found = [np.empty(0)]
         for some in _blocks(columns):
             owner, place = np.nonzero(self.level_bits[some])

@@ -156,7 +156,7 @@ class Dataset(FrozenTable):
         task : {"classification", "regression"}, optional
             By default regression if `y` holds numbers that are not whole, else classification.
         kinds : mapping of str to ColumnKind, optional
-            Kinds of columns that do not simply hold numbers, as the field.
+            Kinds of columns that do not simply hold numbers, as in `Dataset`.
         keep : (n_features,) bool or column indices, optional
             Columns that every stage keeps; not all of them.
         weights : (n_samples,) whole numbers ≥ 0, optional
@@ -246,12 +246,11 @@ class Dataset(FrozenTable):
         missing_label: str | None = None,
         **sides: str | Iterable[str],
     ) -> Dataset:
-        """A Dataset from a data frame, with names and kinds of columns, and the label as one
-        column.
+        """A Dataset from a data frame that gives names and kinds of columns and holds the label.
 
         Parameters
         ----------
-        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData, or of xarray
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData or xarray object
             Numeric or boolean columns; missing values become NaN. Categorical columns (category,
             Categorical, Enum, dictionary) are nominal, ordered ones of pandas ordinal. An index is
             not a column.
@@ -260,9 +259,9 @@ class Dataset(FrozenTable):
             dimension; a Dataset has a variable over the samples for each column. Coordinates along
             the samples are columns if a role names them.
         label : str or int, optional
-            The label by name, or by position from 0; by default the last column. A column of
-            several levels of names has the tuple of these, or its text. Text that is all numbers
-            is read as numbers, unless the column is categorical.
+            The label by name, or by position from 0; by default the last column. If names have
+            several levels, give their tuple, or its text. Text that is all numbers is read as
+            numbers, unless the column is categorical.
         drop : str, int or several
             Columns to leave out; a ``*`` in names is read as by `fsframe.read`.
         categorical : str, int, several, or True, optional
@@ -437,7 +436,7 @@ class Dataset(FrozenTable):
         data = self.take_columns(left)
         groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
         feature_sets(groups, data.feature_names)
-        # A column that counts the rows may be the time.
+        # The time may count the rows, so that the warning about it is dropped.
         counting = f"1 column counting the rows: {time};"
         notes = [note for note in data.warnings if not note.startswith(counting)]
         if covariates := by_role.get("adjust"):
@@ -454,17 +453,16 @@ class Dataset(FrozenTable):
         )
 
     def with_events(self, event: str | None, beside: Mapping[str, Any] | None = None) -> Dataset:
-        """The table with the label as survival times, given the column of events; unchanged with
-        None.
+        """The table with the label as survival times; unchanged without a column of events.
 
-        The column says whether each time ended with the event or was censored, and is no longer a
-        feature: by 1 and 0, by 2 and 1, or by words such as dead and alive (`event_levels`).
+        The column says whether each time ended with the event or was censored: by 1 and 0, by 2 and
+        1, or by words such as dead and alive (`event_levels`). It is no longer a feature.
 
         Parameters
         ----------
         event : str, optional
         beside : mapping of str to (n_samples,) numbers or text, optional
-            Further columns that it may name.
+            Further columns that `event` may name.
 
         Raises
         ------
@@ -515,7 +513,7 @@ class Dataset(FrozenTable):
         DataError
             If a name would occur twice, or the table is read from its file by columns.
         RequestError
-            If `how` is neither.
+            If `how` is neither ``"onehot"`` nor None.
 
         Examples
         --------

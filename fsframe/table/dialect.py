@@ -32,12 +32,12 @@ def choose_delimiter(
 ) -> str:
     """The delimiter: the given one, that of the file's ending, or the most common in line 1.
 
-    `records` are the first ones. A ``.csv`` whose first line has no comma is tried with semicolon
-    and tab, as some spreadsheets save it; without any of these, a bar or blanks may separate the
-    fields. Another sign is taken if it parts all records into as many fields and the first choice
-    does not. With decimal commas, a comma is a delimiter only if numbers are in quotes. A table
-    that may have `one_column` needs no delimiter. RequestError if the given one is not one
-    character, or is the sign of decimals; DataError if the first line holds none.
+    `records` are the first of the file. A ``.csv`` whose first line has no comma is tried with
+    semicolon and tab, as some spreadsheets save it; without any of these, a bar or blanks may
+    separate the fields. Another sign is taken if it splits all records into equally many fields and
+    the first choice does not. With decimal commas, a comma is a delimiter only if numbers are in
+    quotes. A table that may have `one_column` needs no delimiter. RequestError if the given one is
+    not one character, or is the decimal mark; DataError if the first line holds none.
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
@@ -83,21 +83,25 @@ def _has_quoted_commas(records: Sequence[str]) -> bool:
 
 
 def _is_regular(records: Sequence[str], sign: str) -> bool:
-    """Whether a sign parts two records or more into as many fields; the names may lack that of a
-    column of row names."""
+    """Whether a sign splits two or more records into equally many fields.
+
+    The line of names may have one fewer, if a column of row names has no name.
+    """
     first, *rest = _widths(records, sign)
     return bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
 
 
 def _by_blanks(records: Sequence[str]) -> bool:
-    """Whether blanks part all records into as many fields; the names may lack one."""
+    """Whether blanks split all records into equally many fields; names may be one fewer."""
     first, *rest = (len(re.sub(r'"[^"]*"', "x", record).split()) for record in records)
     return first > 1 and bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
 
 
 def _numbers_between_blanks(records: Sequence[str]) -> bool:
-    """Whether blanks part all records alike, and what tabs part holds several numbers: a table
-    written in columns, with a tab before the last."""
+    """Whether a table is aligned by blanks, with a tab before its last column.
+
+    Then blanks split all records alike, and a field between tabs holds several numbers.
+    """
     parted = [max(record.split("\t"), key=len).split() for record in records]
     several = all(len(cells) > 2 and '"' not in "".join(cells) for cells in parted)
     return several and _by_blanks(records) and all(map(is_number, parted[-1]))
@@ -242,12 +246,11 @@ def is_header(
 
 
 def _is_a_row(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
-    """Whether words of the first record occur below it in their columns as one of several values.
+    """Whether the first record looks like a row, by its words or its numbers.
 
-    Beside numbers one such word is enough, otherwise they are half of all. A column that holds
-    nothing but its own name is an answer that was given or not. Numbers beside words that stand
-    above text only are those of a row if most of them lie between those below and not all are
-    whole: names such as 400, 410, … do not, or they rise.
+    A word is that of a row if it is one of several values below it; a column that holds nothing but
+    its own name is an answer that was given or not. If the record also has numbers, one such word
+    is enough, or numbers that fit (`_fits_the_numbers`); else half of all words have to be such.
     """
     words = [k for k, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
     again = 0
@@ -260,7 +263,11 @@ def _is_a_row(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
 
 
 def _fits_the_numbers(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
-    """Whether a record has words where those near it have, and numbers that lie between theirs."""
+    """Whether a record has text above text only, and numbers like those below them.
+
+    At least two thirds of the numbers lie between those below, not all are whole, and they are not
+    sorted, unlike names such as 400, 410, ….
+    """
     columns = [*zip(*(row for row in near if len(row) == len(first)), strict=True)]
     if len(columns) < len(first) or len(columns[0]) < _FEWEST_BELOW:
         return False
@@ -273,7 +280,7 @@ def _fits_the_numbers(first: Sequence[str], near: Sequence[Sequence[str]]) -> bo
             parts = parts or "." in cell
         elif bool(values) and not is_missing(cell):
             return False
-    # Samples by number above counts are names, and so are years or bands, up or down.
+    # Sorted up or down, they are names: numbers of samples above counts, years, or bands.
     ordered = len({a < b for a, b in pairwise(numbers)}) < 2
     enough = len(numbers) >= _FEWEST_NUMBERS and 3 * between >= 2 * len(numbers)
     return enough and parts and not ordered
@@ -295,11 +302,12 @@ _TOTAL = re.compile(
 
 
 def title_end(raw: bytes, sign: str | None = None) -> int:
-    """Where the line of names begins: after lines of a title, of which at most one field is filled.
+    """Where the line of names begins, after lines of a title; 0 if there is no title.
 
-    0 if there is none, or if another sign parts all lines, the first too: decimal commas below
-    names between semicolons are no fields. All lines after a title have the same number of fields,
-    at least three.
+    Lines of a title have at most one filled field, or half as many fields as the lines after them,
+    which all have the same number, at least three. There is no title if a sign splits all lines
+    alike, including the first: decimal commas below names between semicolons do not separate
+    fields.
 
     >>> title_end(b"Study A, 2021\\n\\nid;x;y\\n1;2;3\\n2;3;4\\n3;4;5\\n")
     15
@@ -331,7 +339,7 @@ def title_end(raw: bytes, sign: str | None = None) -> int:
 
 
 def _is_whole(records: Sequence[str], sign: str) -> bool:
-    """Whether the records are as wide as the first, in which more than one field is filled."""
+    """Whether all records have equally many fields, at least three, and the first is no title."""
     first, *rest = _widths(records, sign)
     if first < _WIDTH or any(width != first for width in rest):
         return False
@@ -352,7 +360,7 @@ def second_names(
 ) -> list[str] | None:
     """The fields of a second line of names at `start`, such as units; None if a row begins there.
 
-    It holds no number, and at least two of its fields are above columns of numbers.
+    It holds no number, and is filled above at least two columns of numbers and half of them.
     """
     records, _ = first_records(raw, start)
     if len(records) < _FEWEST + 1:
@@ -378,8 +386,10 @@ def second_names(
 
 
 def questions_end(raw: bytes, start: int, split: Callable[[str], list[str]]) -> int:
-    """Where the rows begin if a line of questions and one of import IDs, which Qualtrics writes
-    below the names, begin at `start`; else `start`."""
+    """Where the rows begin: after the lines of questions and import IDs of Qualtrics, if any.
+
+    These begin at `start`, below the names.
+    """
     records, ends = first_records(raw, start)
     if len(records) <= _FEWEST or not records[1].startswith(('"{""ImportId""', '{"ImportId"')):
         return start
@@ -408,7 +418,7 @@ def joined_names(first: Sequence[str], second: Sequence[str]) -> list[str]:
 
 
 def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
-    """Where a last line of totals begins, which says so in its first filled field; else the end."""
+    """Where a last line of totals begins, by the word in its first filled field; else the end."""
     stop = len(raw.rstrip(b"\n"))
     start = raw.rfind(b"\n", 0, stop) + 1
     if not start or b'"' in raw[start:stop]:
@@ -419,11 +429,10 @@ def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
 
 
 def rows_end(raw: bytes, split: Callable[[str], list[str]], width: int) -> tuple[int, list[str]]:
-    r"""Where the rows end: before lines of remarks and rows without any value at the end of the
-    text; and notes on what is left out.
+    r"""Where the rows end, and notes on what is left out below: remarks and rows without a value.
 
-    A remark stands in the first of `width` fields, at least three, and has a colon or three words,
-    or a blank line above it.
+    A remark is in the first of `width` fields, at least three, and has a colon or three words, or a
+    blank line above it.
 
     >>> rows_end(b"a,b,c\n1,2,3\n,,\nNote: all ill\n", field_splitter(","), 3)[1]
     ["a line below the rows is left out: 'Note: all ill'", 'a row without any value is left out']
@@ -431,7 +440,7 @@ def rows_end(raw: bytes, split: Callable[[str], list[str]], width: int) -> tuple
     stop, empty, remarks = len(raw), 0, list[str]()
     while stop and width >= _WIDTH:
         begin = raw.rfind(b"\n", 0, stop - 1) + 1
-        # The end of a quoted field of several lines is no line.
+        # This is not a line, but the end of a quoted field of several lines.
         if raw.count(b'"', begin, stop) % 2:
             break
         text = raw[begin:stop].decode(errors="ignore").strip("\n")
@@ -459,7 +468,7 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     >>> decimal_mark(b"1,5;20.000\n", 0, ";"), decimal_mark(b"1,500;20.000\n", 0, ";")
     (',', '.')
 
-    Between commas `"1,500"` may be a thousand, and `"1,3"` two answers.
+    If commas separate the fields, `"1,500"` may be a thousand, and `"1,3"` two answers.
 
     >>> decimal_mark(b'"1,50",x\n', 0, ","), decimal_mark(b'"1,500","1,3"\n', 0, ",")
     (',', '.')
@@ -469,7 +478,7 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     commas = {cell for cell in cells if _COMMA.fullmatch(cell)}
     points = {cell for cell in cells if _POINT.fullmatch(cell)}
     if points:
-        # `1,500` beside `20.000` leaves open which is which.
+        # With both `1,500` and `20.000`, either sign may be the decimal mark.
         sure = any(_THOUSANDS.fullmatch(cell.replace(",", ".")) is None for cell in commas)
         return "," if sure and all(_THOUSANDS.fullmatch(cell) for cell in points) else "."
     if sign == ",":
@@ -478,8 +487,9 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
 
 
 def has_decimal_comma(cell: str, *, sure: bool = True) -> bool:
-    """Whether a cell is a number with a decimal comma, and neither a thousand nor two answers;
-    unless it has to be `sure`, answers are written from the lowest to the highest.
+    """Whether a cell is a number with a decimal comma, and neither a thousand nor two answers.
+
+    If it need not be `sure`, answers are assumed to be written from the lowest to the highest.
 
     >>> [cell for cell in ("0,5", "-1,25", "7,3", "1,500", "1,3") if has_decimal_comma(cell)]
     ['0,5', '-1,25']

@@ -1,4 +1,4 @@
-"""Tables of which more has to be said before they can be used, and how to say it."""
+"""Doubts about the roles of columns, and suggested arguments that would settle them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adju
 
 
 SETTLES = "\nWhat would settle it:"
-"""Before the ways, at the end of a problem."""
+"""Line between a problem and the suggestions that would settle it."""
 
 
 @attrs.frozen
 class Doubts:
-    """Errors and warnings about the roles of columns, with what would settle them.
+    """Errors and warnings about the roles of columns, with suggestions that would settle them.
 
     Parameters
     ----------
     contents : callable
-        Gives the facts of all columns, which are found only if there is a doubt.
+        Returns the facts of all columns; called only if there is a doubt.
     given : mapping of str to JSON values
         The arguments of `fsframe.read` so far.
     skip : set of int
@@ -54,11 +54,10 @@ class Doubts:
         return self.contents()
 
     def check_default_label(self, last: int, task: str | None) -> list[str]:
-        """Warnings about the last column as the label; UntidyTableError, with what to say, if
-        unsure.
+        """Warnings about `last`, the label by default; UntidyTableError if it is too doubtful.
 
-        `last` is the column that is the label by default. With ``"regression"`` as the task a
-        measurement may be the label.
+        The error suggests other labels. If the task is ``"regression"``, a measurement may be the
+        label.
         """
         contents, given = self._seen, self.given
         guess = guess_label(contents.columns, contents.n_rows, self.skip, contents.path)
@@ -73,7 +72,7 @@ class Doubts:
         for place in dict.fromkeys((guess.place, last)):
             if why_no_label(contents.columns[place], contents.n_rows):
                 continue
-            # Of a time and an event one is the label, and the other no feature.
+            # One of a time and an event is the label, and the other is not a feature.
             skip = {*self.skip, *(guess.pair or ())} - {place}
             keys = column_keys(contents)
             other = {**given, "label": keys[place]}
@@ -95,12 +94,12 @@ class Doubts:
         )
 
     def untidy(self, problem: str, label: int) -> DataError:
-        """The error about columns that cannot be used as they are, with what would settle it."""
+        """The error about columns that cannot be used as they are, with a suggestion."""
         way = self._way(label, self.skip, self.given)
         return UntidyTableError(f"{problem}{SETTLES}" if way else problem, (way,) if way else ())
 
     def _way(self, label: int, skip: set[int], arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What is to be said besides the given arguments, if `arguments` and such a label are."""
+        """The suggested arguments if `label` is the label, without those already given."""
         guesses = Guesses(self._seen, label, skip)
         if self.given.get("dates"):
             guesses.dates = []
@@ -115,17 +114,17 @@ def looks_doubtful(
     other_texts: bool,
     missing: Callable[[str], bool],
 ) -> bool:
-    """Whether the last column may not be the label, so that all columns have to be looked at.
+    """Whether it is doubtful that the last column is the label, so that all must be examined.
 
     Parameters
     ----------
     names : sequence of str
-        Of all columns; none if the table has none.
+        Names of all columns; empty if the table has none.
     label_name : str
     cells : (n_rows,) numbers or texts
         The last column.
     other_texts : bool
-        Whether other columns hold text that nobody declared.
+        Whether other columns hold undeclared text.
     missing : callable
         Whether a text is a missing value.
     """
@@ -147,9 +146,9 @@ def looks_doubtful(
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:
-    """Raise UntidyTableError if the last column of a table in parts is no sure label.
+    """Raise UntidyTableError if the last column of a table in parts may not be the label.
 
-    Only names and the label are known, so that a measurement is doubted with many features only.
+    Only names and that column are known, so a measurement is doubted only if features are many.
     """
     if is_usual_label(last):
         return
@@ -169,7 +168,7 @@ def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: s
 
 
 def added(further: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
-    """What `further` adds to the arguments `given`; of lists, the members that are new."""
+    """The arguments of `further` that are not among those `given`; of lists, the new members."""
     new: dict[str, object] = {}
     for key, value in further.items():
         known = given.get(key)
@@ -185,8 +184,9 @@ def added(further: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, obj
 def in_short(
     options: Mapping[str, Any], names: Sequence[str], given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Arguments of `fsframe.read` with many columns as `shortened` gives them, beside others that
-    are `given`.
+    """Arguments of `fsframe.read` with patterns in place of many columns (`shortened`).
+
+    No pattern matches a column that has another role here or in the arguments already `given`.
 
     >>> names = [f"q{k}" for k in range(12)]
     >>> orders = dict.fromkeys(names[2:], ("no", "yes"))
@@ -198,7 +198,7 @@ def in_short(
     by_role = {role: as_keys(options.get(role)) for role in ROLES}
 
     def short_keys(role: str, keys: Sequence[str | int]) -> list[str | int]:
-        # A pattern leaves alone what is named besides.
+        # A pattern must not match columns that are named elsewhere.
         besides = {key for other in by_role if other != role for key in by_role[other]}
         besides |= {key for other in ROLES for key in as_keys(given.get(other))}
         return shortened(keys, [name for name in names if name not in besides])

@@ -1,4 +1,4 @@
-"""Data frames, AnnData and arrays of xarray as columns, with their names and kinds."""
+"""The columns of data frames, with their names and kinds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
-    """Names and columns; pyarrow columns with the interface of pandas or polars."""
+    """Names and columns; those of pyarrow become columns of polars."""
     frame = _without_arrow(frame)
     if not hasattr(frame, "iloc"):
         return [(series.name, series) for series in frame.get_columns()]
@@ -53,7 +53,7 @@ def columns_of(frame: Any) -> list[tuple[str, Any]]:
 
 
 def _without_arrow(frame: Any) -> Any:
-    """A frame of pyarrow as one of polars, another as it is."""
+    """A pyarrow table as a polars frame; any other frame as it is."""
     if type(frame).__module__.partition(".")[0] != "pyarrow":
         return frame
     import polars
@@ -80,9 +80,9 @@ def is_category(dtype: Any) -> bool:
 
 
 def cells_of(series: Any) -> NDArray[Any] | list[str]:
-    """A column as numbers, NaN where missing, or as `column_texts`.
+    """A column as numbers, NaN where missing, or as texts like those of `column_texts`.
 
-    Truth values, durations (in seconds) and objects that are all numbers are numbers, too.
+    Truth values, durations (in seconds) and objects that are all numbers count as numbers.
     """
     kind = str(series.dtype)
     if kind.startswith("Sparse["):
@@ -104,8 +104,10 @@ def cells_of(series: Any) -> NDArray[Any] | list[str]:
 
 
 def column_texts(series: Any) -> list[str]:
-    """The cells of a column as text, empty where missing; blanks stripped, unless it has a
-    categorical type."""
+    """The cells of a column as text, empty where missing.
+
+    Outer blanks are stripped unless the column has a categorical type.
+    """
     return _as_texts(as_list(series), series.dtype)
 
 
@@ -129,13 +131,14 @@ def _as_floats(series: Any) -> NDArray[np.float64]:
 
 
 def _as_seconds(series: Any) -> NDArray[np.float64]:
-    """A column of durations."""
+    """A column of durations as seconds."""
     if hasattr(series, "isna"):
         return np.asarray(series.dt.total_seconds(), dtype=np.float64)
     return _as_floats(series.dt.total_nanoseconds()) / 1e9
 
 
 def as_list(series: Any) -> list[Any]:
+    """The cells of a column, None where missing."""
     values: list[Any] = series.to_list()
     # NaN and pandas.NA, which equals nothing and has no truth value, are missing.
     return [None if type(value) is not str and _is_missing(value) else value for value in values]
@@ -151,7 +154,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def row_word(frame: Any) -> Callable[[int], str]:
-    """What messages call the rows of a frame: by number from 1, and by an index of their own."""
+    """A function that names a row in messages: by number from 1, and by its index if it has one."""
     index: Any = getattr(frame, "index", None)
     if not hasattr(frame, "iloc") or type(index).__name__ == "RangeIndex":
         return lambda row: f"row {row + 1}"
@@ -173,9 +176,9 @@ def is_frame(given: Any) -> bool:
 
 
 def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
-    """Raise DataError if values beside a pandas frame have its index in another order.
+    """Raise DataError if values given with a pandas frame have its index in another order.
 
-    Rows are matched by position, so that each value would be given to the row of another.
+    Rows are matched by position, so that values would go to the wrong rows.
     """
     ours: Any = getattr(frame, "index", None)
     for what, values in beside.items():
@@ -190,10 +193,10 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
 
 
 def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
-    """The data frame with values beside it as columns, and their names: ``class`` for the label,
-    or another that the frame does not have. pyarrow becomes polars.
+    """The data frame with further values as columns, and the names of these by role.
 
-    DataError if there are more or fewer than rows.
+    The label is called ``class`` and others by their role, with underscores if the frame has such a
+    column. pyarrow becomes polars. DataError if there are more or fewer values than rows.
     """
     taken = {name for name, _ in columns_of(frame)}
     check_same_order(frame, beside)
@@ -221,9 +224,9 @@ class FrameColumns:
     ----------
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         Missing values (NaN, NA, null) become NaN; an index is not a column. Words for a missing
-        value are missing in text, not among the levels of a categorical type.
+        value mean one in text, but are levels of a categorical type.
     what : object
-        What messages call the frame.
+        Name of the frame in messages.
     """
 
     frame: Any
@@ -255,7 +258,7 @@ class FrameColumns:
 
     @cached_property
     def row(self) -> Callable[[int], str]:
-        """A row, for messages."""
+        """The name of a row, for messages."""
         return row_word(self.frame)
 
     def where(self, row: int, column: int) -> str:
@@ -263,7 +266,7 @@ class FrameColumns:
         return f"{self.what}, {self.row(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
-        """A column, for messages."""
+        """The name of a column, for messages."""
         return f"column {self.names[column]!r}"
 
     @cached_property
@@ -278,8 +281,10 @@ class FrameColumns:
         return is_category(self._columns[column][1].dtype)
 
     def by_type(self, layout: Layout) -> Layout:
-        """The layout in which columns of a categorical type are so: in the order of their levels
-        if pandas knows one."""
+        """The layout with columns of a categorical type as nominal, or ordinal if pandas says so.
+
+        Orders that the layout has already take precedence.
+        """
         own = {column: _own_order(self._columns[column][1]) for column in layout.features}
         ordered = {column: order for column, order in own.items() if order is not None}
         return attrs.evolve(
@@ -301,7 +306,8 @@ class FrameColumns:
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
         """Some columns (ascending) as numbers, the label as numbers or texts, others as texts.
 
-        Columns of text that are all numbers are numbers. Bytes if all columns are, of one type.
+        Columns of text that are all numbers count as numbers. The result holds bytes if all columns
+        are of one type of bytes.
         """
         forms = {_byte_type(self._columns[column][1]) for column in columns}
         kind = forms.pop() if len(forms) == 1 else None
@@ -325,7 +331,7 @@ class FrameColumns:
         if label is not None:
             series = self._columns[label][1]
             cells = cells_of(series)
-            # Of larger numbers, only their texts tell whether two of them become one.
+            # Beyond `EXACT`, only texts tell whether two numbers become the same float64.
             large = isinstance(cells, np.ndarray) and bool((np.abs(cells) > EXACT).any())
             texts = column_texts(series) if large else cells
             if isinstance(texts, list):
@@ -334,7 +340,7 @@ class FrameColumns:
         return taken
 
     def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
-        """Note a column with cells that are no numbers, unless all are missing."""
+        """Note a column with cells that are neither numbers nor missing, if there are any."""
         typed = self.is_typed(column)
         odd = {
             text
@@ -354,14 +360,14 @@ def _known(cells: Sequence[str]) -> list[str | None]:
 
 
 def _byte_type(series: Any) -> Any:
-    """The type of a column of bytes without missing values; None of others."""
+    """The type of a column of bytes without missing values; None for others."""
     kind = str(series.dtype)
     small = kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series)
     return np.dtype(kind.lower()) if small else None
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:
-    """The order of levels of an ordered categorical column of pandas."""
+    """The levels of an ordered categorical column of pandas, in order; None for others."""
     kind = series.dtype
     if not getattr(kind, "ordered", False) or not hasattr(kind, "categories"):
         return None

@@ -24,14 +24,14 @@ from fsframe.table.side_columns import SideColumns, time_blocks, times_and_event
 from fsframe.text import html_block, html_table, listed, printable
 
 if TYPE_CHECKING:
-    # Compiled, and needed by tables in parts only.
+    # Compiles code that only tables in parts need.
     from fsframe.table.columns_seen import ColumnsSeen
 
 _SHOWN_FEATURES = 20
 _BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 
-# Arrays of bytes and sparse tables by identity → their float64 form, as long as they live:
-# bootstraps and permuted labels share the array of their table, which is converted once.
+# The float64 form of arrays of bytes and of sparse tables, by identity, while these are in use:
+# bootstraps and permuted labels share the array of their table, so that it is converted once.
 _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
@@ -69,11 +69,10 @@ class ColumnSource(Protocol):
 class RowSource(ColumnSource, Protocol):
     """A table in parts, which can also be read in blocks of rows.
 
-    `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
-    columns. `facts` are the column statistics of one pass, `rows_sha256` its digest of the values
-    row by row, `cache_folder` a folder for data derived from the table, and `most_bytes` how much
-    of it may be loaded as float64. `afresh` is the table without anything that an earlier run has
-    stored.
+    `blocks(rows)` yields all rows in order, at most `rows` at a time; `take` selects columns. One
+    pass gives `facts`, the column statistics, and `rows_sha256`, a digest of the values row by row.
+    `cache_folder` is for data derived from the table, and `most_bytes` is the largest size as
+    float64 that may be loaded. `afresh` is the table without anything that an earlier run stored.
     """
 
     @property
@@ -214,8 +213,8 @@ class FrozenTable:
     def when(self) -> NDArray[np.float64] | None:
         """The times that rows are ordered by, (n_samples,); None if there are none.
 
-        If there are groups too, those that overlap in time have the time at which the first of them
-        began (`times_of_wholes`): no cut between two times splits a group.
+        Groups that overlap in time all have the time at which the first of them began
+        (`times_of_wholes`), so that no cut between two times splits a group.
         """
         if self.times is None:
             return None
@@ -313,7 +312,7 @@ class FrozenTable:
     def byte_values(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
         """All features as one byte each, and the number that each byte stands for, NaN for a gap.
 
-        None if they are not kept as bytes or in bits. Of a dense array it is the same memory.
+        None if they are not kept as bytes or in bits. A dense array is not copied.
 
         Returns
         -------
@@ -462,7 +461,7 @@ class FrozenTable:
         return attrs.evolve(self, y=np.asarray(y, dtype=self.y.dtype))
 
     def class_sizes(self) -> NDArray[np.int64]:
-        """Rows per class, counts included, as (n_classes,)."""
+        """Number of rows per class, (n_classes,), each as often as `counts` says."""
         weights = None if self.counts is None else self.counts
         sizes = np.bincount(self.y, weights=weights, minlength=self.n_classes)
         return np.round(sizes).astype(np.int64)
@@ -485,7 +484,7 @@ def declared_roles(table: FrozenTable) -> dict[str, Any]:
 
 
 def _rows_of(source: RowSource, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Some rows of a table in parts, in that order, after a pass over those up to the last."""
+    """Some rows of a table in parts, in that order, from one pass that ends at the last of them."""
     order = np.argsort(rows, kind="stable")
     ascending = rows[order]
     at, values = 0, None

@@ -1,4 +1,4 @@
-"""A table with what files beside it hold: the label of each row, the names of its columns."""
+"""Add to a table what separate files hold: the label of each row, or the names of its columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from fsframe.table.text_file import load_text
 from fsframe.text import some_of
 
 LABEL = "class"
-"""The name of a label whose file gives it none."""
+"""Name of a label whose file does not name it."""
 
 _NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
 
 
 def file_beside(given: str | None, path: Path) -> Path:
-    """The file `given` with the table at `path`; that beside the table where both were moved."""
+    """The file `given`, or the one of that name beside the table at `path` if both were moved."""
     file = Path(str(given))
     beside = path.with_name(file.name)
     return beside if beside.is_file() and not file.exists() else file
@@ -41,7 +41,7 @@ def rows_of(table: Sheet | ArrayTable | Any) -> int:
 
 
 def label_of(table: Sheet | ArrayTable | Any) -> str:
-    """The name of the label of what `with_labels` returned."""
+    """The name of the label in a result of `with_labels`."""
     if isinstance(table, ArrayTable):
         return table.label_name
     names = table.names if isinstance(table, Sheet) else frame_names(table)
@@ -52,7 +52,7 @@ def label_of(table: Sheet | ArrayTable | Any) -> str:
 def with_names(
     table: Sheet | ArrayTable | Any, path: Path, file: Path, encoding: str | None
 ) -> Sheet | ArrayTable:
-    """A text or an array without names of columns, with those in the lines of a file.
+    """A text or arrays without names of columns, with the names from a file.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def with_names(
     path : Path
         Its file.
     file : Path
-        One name in each line, maybe behind its number. One that occurs again is numbered.
+        One name in each line, possibly after its number. Repeated names are numbered.
     encoding : str, optional
-        That of the lines.
+        Encoding of the names.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def with_names(
 
 @attrs.frozen(kw_only=True, eq=False)
 class Labels:
-    """The label of each row, from a file of its own.
+    """The label of each row, from a separate file.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ class Labels:
     name : str
         Name of the label.
     texts : list of str
-        The label, as it stands there.
+        The label as spelled in the file.
     values : Column
-        The label, read.
+        The label as numbers or texts.
     first : list of str, optional
-        The first column of a file of several, which may name the rows.
+        The first column, which may name the rows, if the file has several.
     columns : list of str
         The columns to choose from, if no label is asked for.
     """
@@ -124,7 +124,7 @@ class Labels:
 
 
 def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> Any:
-    """The table at `path` with the label of each row as its last column, or as that of its arrays.
+    """The table at `path` with the label as its last column, or as the label of its arrays.
 
     Raises
     ------
@@ -133,7 +133,8 @@ def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> 
 
     Notes
     -----
-    A text is written anew with the label and parsed again: its size in bytes, and as much time.
+    A text is written anew with the label and parsed again: that takes its size in memory, and as
+    much time as reading it.
     """
     file, name, rows = labels.path, labels.name, len(labels.texts)
     if rows != rows_of(table):
@@ -169,7 +170,7 @@ def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> 
 def _check_order(
     table: Sheet | ArrayTable | Any, path: Path, labels: Labels, first: Sequence[str]
 ) -> None:
-    """DataError if the rows of a file of labels may be others, or no column of it is asked for."""
+    """Raise DataError if a file of labels has the rows in another order, or an unclear label."""
     file, columns = labels.path, labels.columns
     own = table.column(0) if isinstance(table, Sheet) else []
     if own == first and (not columns or len(columns) == 2):

@@ -1,4 +1,4 @@
-"""Arrays and columns of an HDF5 file, read from this file only: no links to others."""
+"""Arrays and columns of an HDF5 file; links to other files are not followed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _folders: list[bytes] = []
 
 @contextlib.contextmanager
 def no_hdf5_plugins() -> Iterator[None]:
-    """Empty HDF5's search path of plugins, of the whole process, until the last reader has ended.
+    """Empty this process's search path of HDF5 plugins until the last reader has ended.
 
-    A dataset or a group names the filters by which it is compressed. HDF5 loads every library on
-    its search path until one is the filter, for a group as soon as a member is looked for: earlier
-    than anything of the group can be checked.
+    A dataset or a group names the filters by which it is compressed. To find a filter, HDF5 loads
+    every library on its search path until one fits; for a group it does so as soon as a member is
+    looked up, before anything in the group can be checked.
 
     >>> with no_hdf5_plugins():
     ...     h5pl.size()
@@ -61,10 +61,10 @@ _OBJECT = struct.Struct("<HHIQ")
 
 
 def check_heaps(path: Path) -> None:
-    """Check every global heap collection of the file; DataError says where the first is damaged.
+    """Check all global heap collections of a file; DataError says where the first damage is.
 
-    A collection is found by its signature, version and reserved bytes, eight in all; it is followed
-    by its size and by objects, each with its number, its size, and as many bytes filled up to a
+    A collection begins with its signature, version and reserved bytes, eight in all, followed by
+    its size and by objects. Each object has a number, a size, and that many bytes, padded to a
     multiple of eight. Number 0 is free space, whose size covers its own header (HDF5 file format
     specification 3.0, III.E). O(size of the file), read once through the page cache.
     """
@@ -123,18 +123,18 @@ def _walk(content: mmap.mmap, place: int, path: Path) -> None:
         at += needed
 
 
-# Those that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
-# A file can name any other, and HDF5 would look for a library of it and run that.
+# Filters that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
+# For any other that a file names, HDF5 would look for a library and run it.
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
 
-# Deflate compresses at most about a thousandfold.
 _AT_A_TIME = 1 << 24
+# Deflate compresses at most about a thousandfold.
 _RATIO = 1100
 _FREE = 1 << 30
 
 
 class Hdf5Arrays:
-    """An HDF5 file as named arrays; DataError if it is none, or is damaged."""
+    """The named arrays of an HDF5 file; DataError if it is not one, or is damaged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -172,7 +172,7 @@ class Hdf5Arrays:
         return ", ".join(f"/{name}" for name in names[:10]) or "nothing"
 
     def members(self, name: str) -> list[str]:
-        """The members of a group, in the order of their names; none where there is no group."""
+        """The sorted names of the members of a group; empty if there is no such group."""
         with self._reading(repr(name)):
             node = self._node(name)
             return sorted(node) if isinstance(node, h5py.Group) else []
@@ -208,7 +208,7 @@ class Hdf5Arrays:
             return None if dataset is None else (dataset.shape, dataset.dtype)
 
     def table_form(self, name: str) -> tuple[tuple[int, int], np.dtype[Any]] | None:
-        """`form` of a dataset of two dimensions that holds numbers; None if it is another."""
+        """`form` of a dataset if it is a two-dimensional array of numbers, else None."""
         found = self.form(name)
         if found is None or len(found[0]) != 2 or found[1].kind not in "fiub":
             return None
@@ -217,7 +217,7 @@ class Hdf5Arrays:
     def block(
         self, name: str, rows: slice, columns: slice, make: Callable[..., NDArray[Any]] = np.empty
     ) -> NDArray[Any]:
-        """A block of the dataset of that path, as stored, in an array by ``make(shape, dtype)``."""
+        """A block of a dataset, as stored, in an array made by ``make(shape, dtype)``."""
         with self._reading(repr(name)):
             dataset = self._known_dataset(name)
             height, width = (
@@ -232,9 +232,9 @@ class Hdf5Arrays:
     def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Some columns, anywhere and in any order, of consecutive rows of a dataset, as stored.
 
-        A dataset without chunks is read a few rows at a time, another by columns of chunks. What is
-        read at a time takes no more than the largest of 16 MB, the result, and one chunk. DataError
-        if the dataset is gone or cannot be read.
+        A dataset without chunks is read a few rows at a time, another one column of chunks after
+        the other. Each piece takes no more than the largest of 16 MB, the result, and one chunk.
+        DataError if the dataset is gone or cannot be read.
         """
         with self._reading(repr(name)):
             dataset = self._known_dataset(name)
@@ -256,7 +256,7 @@ class Hdf5Arrays:
 
     @contextlib.contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """No plugin is loaded; errors of the HDF5 library become DataErrors about `what`."""
+        """Load no plugins, and turn errors of the HDF5 library into DataErrors about `what`."""
         try:
             with no_hdf5_plugins():
                 yield
@@ -358,7 +358,7 @@ class Hdf5Arrays:
 
 @attrs.frozen(eq=False)
 class Hdf5Columns:
-    """Some columns of a dataset on disk, as `fsframe.table.dataset.ColumnSource`.
+    """Some columns of a dataset on disk; a `fsframe.table.dataset.ColumnSource`.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ class Hdf5Columns:
     name : str
         Path of the dataset within the file.
     columns : (n_features,) int
-        Which columns of the dataset, ascending.
+        Places of the columns in the dataset, ascending.
     n_samples : int
     dtype : numpy dtype
         As stored.

@@ -1,7 +1,7 @@
 """Data derived from a table in parts, kept in folders beside it: sealed, and checked when used.
 
-A folder beside a table comes with the table, and others may be able to write to it, while its
-content decides results. So nothing in it is used but what this user has written:
+A folder beside a table comes with the table, others may be able to write to it, and its content
+decides results. Therefore nothing in it is used unless this user has written it:
 
 * the name of a folder, and the seal of its index, depend on a key that only this user has
   (`user_key`); the index holds size and SHA-256 of all other files;
@@ -100,7 +100,7 @@ def _new_key(path: Path) -> bytes | None:
         if os.path.lexists(path):
             os.replace(sibling, path)
         else:
-            # Of several processes the first one is right.
+            # If several processes create a key, the first one counts.
             with contextlib.suppress(FileExistsError):
                 os.link(sibling, path)
     finally:
@@ -113,7 +113,7 @@ def _new_key(path: Path) -> bytes | None:
 
 
 _THIS_PROCESS = secrets.token_bytes(_KEY_BYTES)
-"""The key where nothing lasts longer than this process."""
+"""The key if there is no `user_key`; then nothing outlasts this process."""
 
 
 def _owners() -> frozenset[int]:
@@ -128,15 +128,15 @@ def _code(purpose: str, content: bytes | memoryview) -> str:
 
 
 def seal(content: bytes, purpose: str) -> bytes:
-    """The bytes of a file of `content`, which `open_sealed` accepts for the same purpose only."""
+    """`content` with a seal before it, which `open_sealed` accepts for the same purpose only."""
     return f"fsframe-kept 1 {_code(purpose, content)}\n".encode() + content
 
 
 def write_sealed(path: Path, content: bytes, purpose: str) -> None:
-    """Write a file for `open_sealed`, in place of whatever has its name; failing to is no error.
+    """Write a file for `open_sealed`, in place of any other; failing to do so is not an error.
 
-    A link there is replaced and not followed: it may have come with the table, and what it points
-    to would be overwritten.
+    A link is replaced and not followed: it may have come with the table, and the file that it
+    points to would be overwritten.
     """
     sibling = path.with_name(f".{secrets.token_hex(8)}.partial")
     with contextlib.suppress(OSError):
@@ -206,7 +206,7 @@ def _regular(path: Path) -> io.BufferedReader:
 
 
 def note_unsound(path: Path, reason: object) -> None:
-    """Say, once for each file, that it is not used."""
+    """Report, once for each file, that it is not used."""
     _note(f"{path} {reason}: what it should hold is computed again")
 
 
@@ -253,7 +253,8 @@ def arrays_in_bytes(content: bytes) -> dict[str, NDArray[Any]]:
 class HashingWriter:
     """Writes a file and computes its SHA-256.
 
-    The disk is not waited for: what a power cut takes is found by the digest, and computed again.
+    It does not wait for the disk: what a power cut destroys is noticed by the digest, and computed
+    again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -287,7 +288,7 @@ def write_index(
     arrays: Mapping[str, NDArray[Any]],
     files: Mapping[str, tuple[int, str]],
 ) -> None:
-    """Write the arrays that describe a folder, and the mark of each of its other files by name.
+    """Write the arrays that describe a folder, and the `mark` of each of its other files by name.
 
     `key` is a digest of everything that the content depends on.
     """
@@ -301,7 +302,7 @@ def read_index(
 ) -> tuple[dict[str, NDArray[Any]], list[str]] | None:
     """The arrays that describe a folder, and the names of its other files.
 
-    All files are read and digested, several at a time by as many threads.
+    All files are read and digested, in several threads.
 
     Parameters
     ----------
@@ -382,7 +383,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _place(made: Path, folder: Path) -> None:
-    """Put a finished folder in its place, instead of what is there."""
+    """Move a finished folder to its place, and remove what was there."""
     for _ in range(2):
         try:
             made.rename(folder)
@@ -404,7 +405,7 @@ def kept_folder(home: Path | None, identity: str, note: Callable[[str], Any]) ->
     home : Path, optional
         The folder beside the table; by default a temporary folder.
     identity : str
-        Everything that tells this table, and how it is read, from others.
+        Everything that distinguishes this table, and how it is read, from others.
     note : callable
         Called with a text if `home` cannot be used; then the folder is a temporary one.
     """
@@ -432,7 +433,7 @@ def kept_folder(home: Path | None, identity: str, note: Callable[[str], Any]) ->
 
 
 def temporary_folder(parent: Path | None = None) -> tuple[Path, Any]:
-    """A folder, in `parent` if given, and an object: the folder is removed with it."""
+    """A temporary folder, in `parent` if given, and an object together with which it is removed."""
     temporary = tempfile.TemporaryDirectory(prefix=".fsframe-parts-", dir=parent)
     owner = _Owner()
     weakref.finalize(owner, temporary.cleanup)

@@ -1,4 +1,4 @@
-"""Which column looks like the label, and which like an identifier or a covariate."""
+"""Guess which column is the label, and which are identifiers or covariates."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ class LabelGuess:
         Whether a command may take it without being told.
     pair : (int, int), optional
         Columns of times and of whether they ended with an event. The label is the time, or the
-        event if it is not coded as 1 and 0; the other one is no feature.
+        event if it is not coded as 1 and 0; the other one is not a feature.
     of_samples : bool
-        Whether the first column names genes or the like, so that this is a sample and no label.
+        Whether the first column names genes or the like, so that the guess is a sample, not a
+        label.
     """
 
     place: int
@@ -78,9 +79,11 @@ def is_likely_label(column: ColumnFacts) -> bool:
 
 
 def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
-    """A column of times and the one that says whether they ended with an event, if two stand
-    together that have such names and values: many numbers, and two values, or three where there
-    are events of two kinds, or one where all were seen."""
+    """Neighbouring columns of times and of whether these ended with an event; None without any.
+
+    Their names say so. The times have many values; the events have two, or three if there are
+    events of two kinds, or one if all were seen.
+    """
     for time, event in times_and_events([column.name for column in columns]):
         lasts = columns[time]
         timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
@@ -91,8 +94,10 @@ def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
 
 
 def stretches_of_time(columns: Sequence[ColumnFacts]) -> list[int]:
-    """Two columns that tell when the stretch of time of a row starts and stops, side by side, if
-    another tells events: several rows of a person, until the event."""
+    """Neighbouring columns in which the time that a row covers starts and stops; empty if none.
+
+    Another column has to tell events: a person has several rows, up to the event.
+    """
     words = [set(name_words(column.name)) for column in columns]
     if not any(words[k] & EVENTS and c.different in (2, 3) for k, c in enumerate(columns)):
         return []
@@ -105,8 +110,7 @@ def stretches_of_time(columns: Sequence[ColumnFacts]) -> list[int]:
 
 
 def tells_events(column: ColumnFacts) -> bool:
-    """Whether a column holds what `--event` takes: 1 and 0, 2 and 1, or words such as dead and
-    alive."""
+    """Whether `--event` takes a column: 1 and 0, 2 and 1, or words such as dead and alive."""
     if column.kind == "two values":
         return (column.low, column.high) in ((0, 1), (1, 2))
     if column.kind == "whole number" and column.constant:
@@ -123,14 +127,14 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
     numbered = set(name_words(column.name)[-1:]) & {"number", "num", "nr", "no"}
     if numbered and column.kind == "whole number" and column.low >= 0:
-        # So many numbers drawn from their range would hardly all differ; and no count of anything
-        # has six digits in every row, and differs.
+        # So many numbers drawn at random from their range would hardly all differ; nor does a count
+        # of anything have six digits in every row, and differ.
         dense = n_rows**2 > 30 * (column.high - column.low + 1)
         named = named or dense or column.low >= _NO_COUNT
     if set(name_words(column.name)) & CONSECUTIVE:
         named = named or column.high - column.low == n_rows - 1
     if column.kind == "text" and not named:
-        # Numbers but for a few cells, blood pressures and times of day differ from row to row too.
+        # Numbers with a few odd cells, blood pressures and times of day may differ in every row.
         return not column.odd and not all(map(_MEASURED_TEXT.fullmatch, column.examples))
     return column.kind == "text" or (column.kind == "whole number" and named)
 
@@ -149,7 +153,7 @@ def divides_for_a_test(column: ColumnFacts) -> bool:
 
 
 def why_no_label(column: ColumnFacts, n_rows: int) -> str:
-    """Why nobody would predict a column, in words; empty if somebody may."""
+    """Why a column cannot be the label, in words; empty if it can."""
     if looks_like_identifier(column, n_rows):
         return "identifies the rows"
     if column.kind == "date":
@@ -197,15 +201,17 @@ def guess_label(
 
     Notes
     -----
-    Identifiers, dates, free text, names of people and columns of a single value are no labels. The
+    Identifiers, dates, free text, names of people and columns of a single value are not labels. The
     guess is sure if the last column is called class, label, target, y or outcome; or if it does not
-    look like a measurement and no column has such a name. Otherwise the column with such a name is
-    the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
-    before numbers and the first before others; or the last column, which is sure if it is the only
-    measurement, as in a regression on few values. A last column of another name is not sure beside
-    one that is hardly ever a feature (survived, churned, …), nor one that tells of the person or of
-    how samples were taken (sex, batch, …) beside any of few values; nor one of two columns that
-    look like times until an event, some of them censored: there the time is the guess.
+    look like a measurement and no column has such a name. Otherwise the guess is the column with
+    such a name; or the one with few values whose name comes nearest (diagnosis, response, …), text
+    before numbers and the first column before others; or the last column, which is sure if it is
+    the only measurement, as in a regression on few values.
+
+    A last column with another name is not sure if some column is hardly ever a feature (survived,
+    churned, …), or if it describes the person or how samples were taken (sex, batch, …) and some
+    column has few values. If two columns look like times until an event, some of them censored, the
+    guess is the time, and not sure.
     """
     free = [k for k in range(len(columns)) if k not in skip]
     usable = [k for k in free if not why_no_label(columns[k], n_rows)]
@@ -245,8 +251,11 @@ def guess_label(
 
 
 def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows: int) -> bool:
-    """Whether the first column names the rows and the others look like samples: all measured, or
-    numbers beside a first one called like names of features and some of text about them."""
+    """Whether features look to be in rows, named by the first column, and samples in columns.
+
+    All other columns are measurements; or the first has a name such as gene, and at least three
+    quarters of the others, without those about features, are numbers.
+    """
     first, *others = columns
     if len(others) <= _FEW or first.kind != "text" or not looks_like_identifier(first, n_rows):
         return False
@@ -319,7 +328,7 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
 
 
 def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> list[int]:
-    """The only column called like a price, if the last has no classes."""
+    """The only column that is named like a price, if the last one does not hold classes."""
     priced = [
         k
         for k in usable
@@ -332,8 +341,11 @@ def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) 
 
 
 def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
-    """Whether the last column has few numbers, the same range as all those before it or counts as
-    they do, and another column is called like a label: one of many genotypes, answers, genes."""
+    """Whether the last column looks like one of many genotypes, answers or genes.
+
+    It holds the same range of whole numbers as the columns before it, or counts as they do, and
+    another column is named like a label.
+    """
     if len(usable) < 2 * _NEIGHBOURS:
         return False
     last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
@@ -348,8 +360,10 @@ def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
 
 
 def _shared_stem(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> str:
-    """The letters with which the last column and those before it begin, if digits follow and a
-    text of few values is called otherwise: one of many genes."""
+    """The letters before the digits in the names of the last columns, if these look like genes.
+
+    Empty unless all are of one kind, and a text of few values is named otherwise.
+    """
     last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
     stem, *digits = re.split("[0-9]", last.name, maxsplit=1)
     if not stem or not digits or len(before) < _NEIGHBOURS or last.kind == "text":
@@ -382,20 +396,20 @@ _PURE, _LEVEL, _FEWEST, _PARTS = 5, 0.05, 5, 5
 
 @attrs.frozen(kw_only=True, eq=False)
 class Covariate:
-    """A column that may explain why a feature is associated with the label, no cause itself.
+    """A column that may explain associations of features with the label that are not causal.
 
     Parameters
     ----------
     column : int
     technical : bool
-        Whether its name says that it tells how samples were taken or measured (batch, centre, …).
+        Whether its name is about how samples were taken or measured (batch, centre, …).
     p : float
         p-value of independence of the label; NaN where the label is a number.
     pure : int
-        Rows of levels that have one class only, of at least five rows each.
+        Number of rows in levels of five rows or more that have one class only.
     same : bool
-        Whether every level has one class only, so that its effect and that of the label are the
-        same.
+        Whether every level has one class only, so that its effect cannot be separated from that of
+        the label.
     shown : str
         The classes in each level, in words.
     """
@@ -409,8 +423,7 @@ class Covariate:
 
 
 def numbers_as_codes(name: str, values: NDArray[Any]) -> str:
-    """A warning about a covariate whose numbers are likely codes of batches, centres or the like;
-    empty if they are not."""
+    """A warning about a covariate whose numbers are likely codes of batches; empty for others."""
     levels = np.unique(values)
     if not TECHNICAL & set(name_words(name)) or not 2 < len(levels) <= _MOST_LEVELS:
         return ""
@@ -425,7 +438,7 @@ def numbers_as_codes(name: str, values: NDArray[Any]) -> str:
 def covariates_of(contents: Contents, columns: Iterable[int], label: int) -> list[Covariate]:
     """Those of the columns that look like covariates, the most confounded first.
 
-    They are named so (batch, centre, plate, sex, age, …), or hold few codes such as B1, B2, B3.
+    Their names say so (batch, centre, plate, sex, age, …), or they hold few codes (B1, B2, B3).
     """
     described = []
     for k in columns:
@@ -446,9 +459,9 @@ def adjusted_for(
 ) -> tuple[list[int], list[int]]:
     """Covariates to adjust for, and those to leave out because that is impossible.
 
-    Nothing can be adjusted for where rows `depend` on each other, in groups or in time. Technical
-    columns are never features. Columns about people are adjusted for if they go with the
-    label. Strata keep at least five rows on average.
+    Nothing can be adjusted for if rows `depend` on each other, in groups or in time. Technical
+    columns are never features. Columns about people are adjusted for if they are associated with
+    the label. Strata keep at least five rows on average.
     """
     n_rows = contents.n_rows
     adjust: list[int] = []

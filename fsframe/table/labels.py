@@ -1,4 +1,4 @@
-"""The label of a table, read in one way wherever the table comes from."""
+"""Read the label of a table, in the same way for all kinds of tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Cells = NDArray[Any] | Sequence[str]
 """A column as numbers, NaN where missing, or as texts."""
 
 _LONG = 200
-"""Longest text of an array of NumPy's own texts; longer ones are objects."""
+"""Longest text in an array of NumPy's text type; arrays with longer ones hold objects."""
 
 
 def check_task(task: str | None) -> None:
@@ -45,11 +45,11 @@ def check_classes(
     *,
     said: bool = False,
 ) -> list[str]:
-    """Warnings about a label, (n,) numbers or text, that can be used.
+    """Check a label, (n,) numbers or text, and return warnings about it.
 
-    `where` goes from a row to its place, for messages; `guessed` says that the user did not name
-    the label, `said` that its task is given. DataError if there is one class only, a class has a
-    single member, there are more than `MAX_CLASSES`, or a numeric target is constant.
+    `where` names a row in messages; `guessed` says that the user did not name the label, `said`
+    that the task is given. DataError if there is one class only, a class has a single member, there
+    are more than `MAX_CLASSES`, or a numeric target is constant.
     """
     values, first, counts = np.unique(labels, return_index=True, return_counts=True)
     if len(values) == 1:
@@ -94,7 +94,7 @@ def cells_of_array(values: NDArray[Any]) -> Cells:
 
 
 def missing_cells(cells: Cells, missing: Callable[[str], bool] = is_missing) -> NDArray[np.bool_]:
-    """Which cells hold no value, (n,).
+    """Mask of the cells that hold no value, (n,).
 
     >>> missing_cells(["a", "NA"]), missing_cells(np.array([np.nan, 1]))
     (array([False,  True]), array([ True, False]))
@@ -107,7 +107,7 @@ def missing_cells(cells: Cells, missing: Callable[[str], bool] = is_missing) -> 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Label:
-    """A label that can be used.
+    """A label that was read and checked.
 
     Parameters
     ----------
@@ -127,15 +127,15 @@ class Label:
 
 @attrs.frozen(kw_only=True)
 class LabelColumn:
-    """What is known of the column of the label, beside its cells.
+    """The column of the label without its cells: its names in messages, and how to read it.
 
     Parameters
     ----------
     name : str
     table : object
-        What messages call the table.
+        Name of the table in messages.
     where, row : callable
-        What messages call the cell of a row, and the row.
+        Return the names in messages of a row's cell, and of the row.
     missing : callable
         Whether a text is a missing value.
     decimal : {".", ","}, optional
@@ -147,7 +147,7 @@ class LabelColumn:
     can_be_left_out : bool
         Whether rows without a label can be left out, for messages.
     guessed : bool
-        Whether nobody named the label.
+        Whether the user did not name the label.
     """
 
     name: str
@@ -179,7 +179,7 @@ class LabelColumn:
         Raises
         ------
         DataError
-            If a label is missing or infinite, or as `check_classes`.
+            If a label is missing or infinite, or as in `check_classes`.
         RequestError
             If there is no such task.
         """

@@ -25,7 +25,7 @@ _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°²³/^.*%·-]{{0,11}})?"
 )
 _MONEY_FIRST = re.compile(rf"^([+-]?)([{_MONEY}])\s*([^+\-].*)")
-# Not of `5 mM` and `300 K`, which are units.
+# Not for `5 mM` and `300 K`, where these letters are units.
 _SCALED = re.compile(r"([^A-Za-zµμ]*[0-9.])([kKM])")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
@@ -33,7 +33,7 @@ _EDGES = re.compile(r"^[^0-9+-]+|[^0-9]+$")
 _ABOUT, _NOTES = "~≈", "*†‡"
 _MARKS, _NONE = frozenset(_ABOUT + _NOTES), frozenset[str]()
 _FLAGS = frozenset({"H", "L", "HH", "LL"})
-"""What laboratories write behind a number that is too high or too low."""
+"""Flags that laboratories write after a number that is too high or too low."""
 # Negative amounts, as accounts write them: (1,234).
 _OWED = re.compile(r"\(([^\s()+-][^()]*)\)")
 _ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
@@ -63,7 +63,7 @@ _DURATIONS = (
 )
 _SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _LONGEST = 40
-"""Characters of a number with its unit."""
+"""Most characters of a number with its unit."""
 
 
 def spelled_numbers(
@@ -71,27 +71,28 @@ def spelled_numbers(
 ) -> tuple[NDArray[np.float64], str] | None:
     """The numbers of a column in which all cells are numbers with the same unit or none.
 
-    Beside 6 or more different numbers, a cell below a limit of detection is half the limit (the
-    limit, if it is not positive), one above a limit, such as ``>300`` or ``300+``, is that limit.
+    If there are 6 or more different numbers, a cell below a limit of detection becomes half the
+    limit (the limit itself, if it is not positive), and one above a limit, such as ``>300`` or
+    ``300+``, becomes that limit.
 
     Parameters
     ----------
     cells : sequence of str
         None where missing.
     decimal : {".", ","}, optional
-        With a decimal comma, points separate thousands. If it is not said, as in a data frame, it
-        is a comma where all cells are numbers with one, and some are no others.
+        With a decimal comma, points separate thousands. By default, as for a data frame, it is a
+        comma if some cells are numbers only with a decimal comma.
     measured : bool
-        Whether the column is known to hold numbers, so that few of them need not be levels.
+        Whether the column is known to hold numbers, so that a few different ones are not levels.
 
     Returns
     -------
     values : (n_rows,) float64
         NaN where missing.
     what : str
-        How they differ from plain numbers, for a note. None in place of both if the column is of
-        another kind, or if a comma may be a decimal mark as well as a separator of thousands, and
-        this makes a difference: where each cell has one, it is but another unit.
+        How the cells differ from plain numbers, for a note. None is returned in place of both if
+        the column is of another kind, or if a comma may be a decimal mark or separate thousands,
+        and this matters: it does not if each cell has one, which only changes the unit.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def spelled_numbers(
     commas = found == "," and decimal is None
     scales = _scales_in(texts)
     owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
-    # In parentheses all, numbers may be of references, or levels.
+    # If all numbers are in parentheses, they may be references or levels.
     owed = owed if len(owed) < len(texts) else {}
     meant: dict[str, _Meant] = {}
     for text in texts:
@@ -142,7 +143,7 @@ def spelled_numbers(
     grouped = [one for one in each if _SEPARATED.search(one.number)]
     marks = sorted({mark for one in each for mark in one.marks})
     limited = {text: one for text, one in meant.items() if one.limit}
-    # With a comma and three digits in all cells, either meaning is the same but for the unit.
+    # If all cells have one comma and three digits after it, both meanings differ in the unit only.
     sure = found == "," or any(one.is_sure for one in each)
     clear = not grouped or sure or all(_ONE_COMMA.fullmatch(one.number) for one in each)
     typeset = any(map(_MINUS.match, texts))
@@ -174,8 +175,10 @@ def spelled_numbers(
 
 
 def _durations(texts: Iterable[str]) -> dict[str, float]:
-    """Seconds of each of some texts; empty if one is no duration, if all have a single unit (`P1D`
-    alone may be a name), or if they look like ratios.
+    """The durations of some texts, in seconds; empty if they may be something else.
+
+    They may be if one is not a duration, if all have a single unit (`P1D` alone may be a name), or
+    if they look like ratios.
 
     >>> _durations(["PT37M", "PT2H"]), _durations(["1:10", "1:20"]), _durations(["5 m", "7 m"])
     ({'PT37M': 2220.0, 'PT2H': 7200.0}, {}, {})
@@ -201,8 +204,7 @@ def _durations(texts: Iterable[str]) -> dict[str, float]:
 
 @attrs.define(kw_only=True)
 class _Meant:
-    """What a spelling means: a value, the number as it is spelled, its unit, the sign of a limit,
-    and signs that are left out."""
+    """The meaning of a cell: its value, and the number, unit, sign of a limit and marks in it."""
 
     value: float
     number: str
@@ -212,16 +214,16 @@ class _Meant:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it shows that a comma separates thousands."""
+        """Whether this cell shows that a comma separates thousands."""
         if not _SEPARATED.search(self.number):
             return "." in self.number or len(self.number) < 4
-        # A price has no three decimals.
+        # A price does not have three decimals.
         priced = self.unit != "" and self.unit in _MONEY
         return self.number.count(",") != 1 or "." in self.number or priced
 
 
 def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
-    """What a cell means times `factor`, half of it below a limit; None if it is no number."""
+    """The meaning of a cell, its value times `factor`, or half below a limit; None if no number."""
     plain = text.lstrip(_ABOUT).rstrip(_NOTES).strip()
     limit = _limit(plain)
     match = _with_unit(limit[2] if limit else plain, decimal)
@@ -244,7 +246,10 @@ def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
 
 
 def plain_numbers(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """The numbers of (n,) cells of text, NaN where empty; None if all are, or one is no number."""
+    """The numbers of (n,) cells of text, NaN where empty.
+
+    None if all cells are empty, or one is not a number.
+    """
     known = {cell for cell in cells if cell}
     if not known or not all(map(is_number, known)):
         return None
@@ -252,8 +257,9 @@ def plain_numbers(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
 
 
 def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """The numbers of (n,) cells of text, plain or as `spelled_numbers` reads them; None if one is
-    none.
+    """The numbers of (n,) cells of text, plain or as `spelled_numbers` reads them.
+
+    None if a cell is not a number.
 
     >>> numbers_in(["1.5", None, "2"]), numbers_in(["1 mg", "2 mg"]), numbers_in(["1", "b"])
     (array([1.5, nan, 2. ]), array([1., 2.]), None)
@@ -268,7 +274,7 @@ def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
 def label_numbers(
     cells: Sequence[str | None], decimal: str | None = None
 ) -> tuple[NDArray[np.float64], str] | None:
-    """`spelled_numbers` of a label, if they are so many that they are no classes.
+    """`spelled_numbers` of a label with too many different values to be classes; None for others.
 
     >>> label_numbers([f"{k} €/month" for k in range(500, 512)])[1]
     "without the unit '€/month'"
@@ -279,8 +285,11 @@ def label_numbers(
 
 
 def _scales_in(texts: Counter[str]) -> list[str]:
-    """The letters behind numbers that stand for thousands and millions: both of them, or beside
-    prices or plain numbers, or k; a K or M alone may be a unit."""
+    """The letters after numbers that stand for thousands and millions.
+
+    They do if there are prices; or if there are six or more different cells and, besides a letter,
+    another one or plain numbers, or only k. Otherwise a K or M may be a unit.
+    """
     found = {text: match[2] for text in texts if (match := _SCALED.fullmatch(text))}
     letters = sorted(set(found.values()), key=lambda letter: (_SCALES[letter], letter))
     prices = any(sign in text for text in texts for sign in _MONEY)
@@ -289,15 +298,15 @@ def _scales_in(texts: Counter[str]) -> list[str]:
 
 
 def _decimal_of(texts: Iterable[str]) -> str:
-    """The decimal mark: a comma if some cells have one for sure."""
-    # In a long text, what stands at its ends would be looked for from everywhere.
+    """The decimal mark: a comma if some cell certainly has a decimal comma, else a point."""
+    # Not in long texts, whose ends take quadratic time to find.
     short = (text for text in texts if "," in text and len(text) < _LONGEST)
     commas = (_EDGES.sub("", text) for text in short)
     return "," if any(map(has_decimal_comma, commas)) else "."
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
-    """A number with a unit or none, its decimal mark made a point; `$5` is read as `5$`."""
+    """Match a number with or without a unit, with a decimal point; `$5` is read as `5$`."""
     text = _MONEY_FIRST.sub(
         r"\1\3\2", _MINUS.sub("-", text, count=1) if _MINUS.match(text) else text
     )
@@ -305,17 +314,17 @@ def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
 
 
 def _limit(text: str) -> re.Match[str] | None:
-    """The sign and the number of a limit: `<0.5`, or `10+ years` for `>10 years`."""
+    """Match the sign and the number of a limit: `<0.5`, or `10+ years` for `>10 years`."""
     return _LIMIT.fullmatch(_AND_MORE.sub(r">\1\2", text) if "+" in text else text)
 
 
 def _singular(unit: str) -> str:
-    """`year` for `years`, which are one unit."""
+    """The singular of a unit: `year` for `years`, which is the same unit."""
     return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
 
 def odd_cells(times: Counter[str], decimal: str | None = None) -> tuple[tuple[str, int], ...]:
-    """The few spellings that are no numbers in a column of numbers, with how often they occur.
+    """The few texts in a column of numbers that are not numbers, with how often they occur.
 
     >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<LOD": 1}))
     (('n.d.', 2), ('<LOD', 1))
@@ -333,8 +342,8 @@ def odd_cells(times: Counter[str], decimal: str | None = None) -> tuple[tuple[st
     odd = {text: n for text, n in times.items() if text not in numeric}
     numbers = sum(times.values()) - sum(odd.values())
     few = len(odd) <= _MOST_ODD and numbers >= _NUMBERS * sum(times.values())
-    # Numbers of several units are none, whatever stands beside them; and with `10+ years` and
-    # `< 1 year`, a few numbers are levels.
+    # A column with several units does not hold numbers, whatever its other cells are. Beside
+    # `10+ years` and `< 1 year`, a few numbers are levels.
     units = {_singular(match[3]) for match in numeric.values() if match[3]}
     levels = of_limits and not measured
     if not odd or not few or len(numeric) < 2 or len(units) > 1 or levels:

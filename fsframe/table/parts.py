@@ -1,4 +1,4 @@
-"""Tables in parts, and what is kept of them beside the table."""
+"""Read tables in parts, and keep beside each table the facts from one pass over it."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ FoundFacts = tuple["ColumnsSeen", int, str, np.dtype[Any]]
 """Column statistics, number of rows, SHA-256 of the values, and dtype of the features."""
 
 _OVERHEAD = 1 << 14
-"""Bytes of the headers in a file of facts, and more."""
+"""Upper bound of the bytes of headers in a file of facts."""
 
 
 def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundFacts | None:
-    """What an earlier pass over the table of that identity has stored, or None.
+    """The facts that an earlier pass over the table of that identity has stored.
 
-    None if there is no file; with a remark if it is damaged, or another user has written it.
+    None if there is no file; also, with a remark, if it is damaged or another user has written it.
     """
     from fsframe.table.columns_seen import ColumnsSeen
 
@@ -83,7 +83,7 @@ def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundF
 
 
 def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> FoundFacts:
-    """The stored facts, if they have the form of those of a table of that shape."""
+    """The stored facts; Unsound if their form is not that of a table of that shape."""
     from fsframe.table.columns_seen import ColumnsSeen
 
     try:
@@ -107,7 +107,7 @@ def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> F
 
 
 def save_facts(path: Path, identity: str, facts_of_pass: FoundFacts) -> None:
-    """Store what a pass has found; failing to do so is no error."""
+    """Store the facts of a pass; failing to do so is not an error."""
     facts, n_samples, digest, dtype = facts_of_pass
     about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
     content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
@@ -139,7 +139,7 @@ _TRUE_OF_PARTS = (("decimal", "."), ("in_memory", False))
 
 
 def large_in_file(path: Path, kind: str, x: str) -> bool:
-    """Whether a file holds a table that is not loaded, but read in parts."""
+    """Whether the table in a file is so large that it is not loaded, but read in parts."""
     if kind == "hdf5":
         with Hdf5Arrays(path) as file:
             form = file.table_form(x)
@@ -155,7 +155,7 @@ def large_in_file(path: Path, kind: str, x: str) -> bool:
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class TableParts:
-    """The features of a table in parts, as `fsframe.table.dataset.RowSource`.
+    """The features of a table in parts; a `fsframe.table.dataset.RowSource`.
 
     Parameters
     ----------
@@ -205,8 +205,8 @@ class TableParts:
         rows : int, optional
             Rows of a block, if other than the usual number.
         most : int, optional
-            Most rows read at a time, if not `rows`, where rows are stored in groups as in Parquet:
-            what reads part of a group decodes all of it, and most groups are of a power of two.
+            Most rows read at a time if rows are stored in groups, as in Parquet; rounded down to a
+            power of two, as most groups have, since reading part of a group decodes all of it.
 
         Raises
         ------
@@ -234,9 +234,9 @@ class TableParts:
         return attrs.evolve(self, names=names, facts=self.facts.take(columns), rows_sha256=digest)
 
     def afresh(self) -> TableParts:
-        """The table with facts from a new pass and an empty folder, so that nothing stored counts.
+        """The table with facts from a new pass and an empty folder, so that nothing stored is used.
 
-        The folder is a temporary one, where the other is. Of tables with all their columns.
+        The folder is temporary, and next to the kept one. Only for tables with all their columns.
         """
         parent = self.cache_folder.parent if self.owner is None else None
         facts, n_samples, digest, dtype = _facts_of(self.reader, self.names, self.small)
@@ -248,7 +248,7 @@ class TableParts:
 
 
 def _usual_rows(row_bytes: int) -> int:
-    """Rows that are read at a time: the power of two that comes nearest to `BLOCK_BYTES`."""
+    """Number of rows read at a time: the power of two that comes nearest to `BLOCK_BYTES`."""
     return 1 << max(0, round(math.log2(BLOCK_BYTES / max(1, row_bytes))))
 
 
@@ -256,7 +256,7 @@ def _counted(
     reader: RowReader, names: Sequence[str], dtype: Any, n_samples: int, rows: int | None = None,
     most: int | None = None,
 ) -> Iterator[NDArray[Any]]:  # fmt: skip
-    """Blocks of exactly `rows` rows but for the last, however the parts are divided."""
+    """Blocks of exactly `rows` rows, except the last, however the parts are divided."""
     reader.check()
     rows = rows or _usual_rows(np.dtype(dtype).itemsize * len(names))
     left, held, kept = n_samples, np.empty((0, len(names)), dtype), 0
@@ -291,17 +291,17 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     ----------
     given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
     form : Form
-        Of it, tables in parts support `x`, `y` and `names`, and `na` if they are HDF5 files.
+        Only `x`, `y` and `names` are supported, and `na` for HDF5 files.
     roles : mapping of str to argument
-        Those of `fsframe.read` about columns. With weights, each row is repeated as often as its
-        weight says; what tables in parts do not support is refused, if it is given.
+        The arguments of `fsframe.read` that concern columns. With weights, each row is repeated as
+        often as its weight says.
     task : str, optional
         As in `fsframe.read`.
 
     Raises
     ------
     DataError
-        If the parts do not make one table, or hold what cannot be used.
+        If the parts do not make one table, or their content cannot be used.
     RequestError
         If an option is given that tables in parts do not support.
     """
@@ -383,7 +383,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
 
 
 def rows_of_parts(given: str | os.PathLike[str], form: Form) -> RowReader:
-    """The rows of a folder, a pattern or a file of parts; errors as `read_parts`."""
+    """The rows of a folder, a pattern or a file of parts; raises as `read_parts` does."""
     return _reader(given, files_of(given), form)[0]
 
 
@@ -420,7 +420,10 @@ def _reader(given: Any, paths: list[Path], form: Form) -> tuple[RowReader, tuple
 def _kinds(
     reader: RowReader, features: tuple[str, ...], mask: NDArray[np.bool_]
 ) -> tuple[dict[str, ColumnKind], list[str], bool]:
-    """Kinds of the columns that are not numeric, notes, and whether all are bytes."""
+    """Kinds of the columns that are not numeric, notes, and whether all are bytes.
+
+    Sets `mask` for nominal columns.
+    """
     if isinstance(reader, Hdf5Rows):
         return {}, [], reader.dtype == np.uint8 and not reader.codes
     assert isinstance(reader, FrameRows)
@@ -484,7 +487,7 @@ def _one_pass(
         save_facts(stored, key, facts_of_pass)
     facts, n_samples, digest, dtype = facts_of_pass
     wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
-    # Of a column without values, low and high are infinite.
+    # In a column without values, low and high are infinite.
     wrong &= facts.missing < n_samples
     if wrong.any():
         raise DataError(
@@ -536,7 +539,7 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
             digest.update(in_rows[: columns.shape[1]].data)
 
     with ThreadPoolExecutor(1) as pool:
-        # A block is digested while its columns are looked at and the next one is read.
+        # A block is digested while its columns are examined and the next one is read.
         digested = pool.submit(lambda: None)
         for block in reader.blocks(features, rows, dtype):
             digested.result()

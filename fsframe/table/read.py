@@ -1,4 +1,4 @@
-"""A Dataset from a file."""
+"""Read a Dataset from a file, a data frame or a table in parts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def read(
     labels: str | os.PathLike[str] | None = None,
     **sides: str | Iterable[str],
 ) -> Dataset:
-    """The table in a file.
+    """Read a table from a file, a data frame or parts.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def read(
     decimal : {".", ","}, optional
         Decimal mark in text; detected by default.
     encoding : str, optional
-        Of text, such as ``"windows-1252"``; UTF-8 by default.
+        Encoding of text, such as ``"windows-1252"``; UTF-8 by default.
     na : str, number or several
         Further codes for missing values, such as ``-999``.
     x, y, names : str
@@ -131,8 +131,8 @@ def read(
         Whether the features of an HDF5 file are loaded, or read by columns. By default they are
         loaded up to 2 GiB as float64, and a larger table is read in parts.
     ordinal : str, int, several, or mapping of these to sequences, optional
-        Columns of which only the order of their levels counts, as ranks 0, 1, …:
-        ``{"size": ["S", "M", "L"]}``, or the name alone where levels are numbers.
+        Ordinal columns, whose levels become ranks 0, 1, …: ``{"size": ["S", "M", "L"]}``, or the
+        name alone if levels are numbers.
     dates : {"days"}, optional
         Columns of dates (ISO 8601) become days since 1970-01-01; they are refused otherwise.
     encode : {"onehot"}, optional
@@ -144,7 +144,7 @@ def read(
         Column of whole numbers that say how many equal rows each row stands for; not a feature.
     event : str, optional
         The column, by name, of 1 and 0 that says whether the label, a time, ended with the event
-        or was censored; not a feature (`Dataset.surviving`).
+        or was censored; not a feature (`Dataset.with_events`).
     feature_groups : path, or mapping of str to sequence of str, optional
         Features that are kept or dropped together, by the name of their group; or a text file of
         two columns, feature and group.
@@ -154,19 +154,20 @@ def read(
     adjust : str or several
         Covariates to adjust for; not features.
     missing_label : {"drop"}, optional
-        Rows of text, workbooks and data frames that have no label are left out, as are samples for
-        which an annotation that is the label has none; by default they are an error.
+        Leave out rows of text, workbooks and data frames that have no label, and samples whose
+        annotation, if it is the label, is missing; by default they are an error.
     name : str
         Name of a data frame; tables from files have the name of the file.
     transpose : bool
         Whether a text or a workbook has features in rows: the first column names them, the first
-        line the samples. Rows of text are known about the samples: one may be the label.
+        line the samples. Rows of text are facts about the samples: one may be the label.
     samples : path, optional
         A table about the samples of a text or a workbook, whose first column names them: the label,
-        groups, covariates. They are no features, and rows are found by name.
+        groups, covariates. Its columns are not features, and its rows are matched by name.
     labels : path, optional
-        A file with the label of each row, in their order, where the table has none. `label` names
-        one of several columns; only the label behind the first column of the table needs none.
+        A file with the label of each row, in their order, for a table that has none. `label` names
+        the column if there are several; this is not necessary if there are two, of which the first
+        is also the first of the table.
     sides : str or several
         Columns of further side roles (`fsframe.table.roles`); not features.
 
@@ -280,7 +281,7 @@ def read(
     worded = (*texts, *([] if event is None else [event]))
     if isinstance(table, Sheet):
         if table.cells.decimal == ",":
-            # Few rows to predict may not show it.
+            # A table of few rows that is predicted later may not show it.
             reading["decimal"] = ","
         columns: Columns = table
         contents = partial(contents_of_sheet, table)
@@ -299,7 +300,7 @@ def read(
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:
-    """Arrays with ranks in place of the numbers of ordinal columns."""
+    """The table with ranks in place of the numbers of ordinal columns."""
     if not orders:
         return data
     if not data.nbytes:
@@ -327,6 +328,7 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
 
 
 def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
+    """A warning if half of the names or more are numbers, so that they may be a row."""
     numbers = [name for name in names if sheet.names and is_number(name)]
     if not numbers or 2 * len(numbers) < len(names):
         return []

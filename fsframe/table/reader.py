@@ -1,4 +1,4 @@
-"""Where a table lies and in which format; readers and writers of plugins."""
+"""Find a table and its format; base classes of plugins' readers and writers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ArrayTable:
     samples : tuple of str, optional
         Names of the rows.
     without_label : str
-        What to do where the label is missing, for messages.
+        What to do if the label is missing, for messages.
     notes : tuple of str
         Warnings from reading the file.
     """
@@ -64,7 +64,7 @@ class ArrayTable:
 
     @property
     def no_label(self) -> str:
-        """That the file has no label, and what to do."""
+        """The message that the file has no label, and what to do."""
         way = self.without_label
         if self.beside:
             way = f"it has the annotations {', '.join(list(self.beside)[:12])}: name one"
@@ -90,7 +90,7 @@ def missing_codes(na: str | float | Iterable[str | float]) -> tuple[str, ...]:
 
 @attrs.frozen(kw_only=True)
 class Form:
-    """How a file is to be read: the arguments of `fsframe.read` about it, each with its default."""
+    """The arguments of `fsframe.read` about how to read a file, each with its default."""
 
     delimiter: str | None = None
     header: bool | None = None
@@ -106,7 +106,7 @@ class Form:
     labels: str | None = None
 
     def said(self) -> dict[str, Any]:
-        """What is not the default, as JSON values.
+        """The arguments that are not the defaults, as JSON values.
 
         >>> Form(na=-9, header=False).said()
         {'header': False, 'na': ['-9']}
@@ -127,14 +127,14 @@ class Reader(ABC):
     Attributes
     ----------
     options : frozenset of str
-        Which of the arguments ``x`` and ``y`` of `fsframe.read`, paths inside the file, `_read`
-        takes as well.
+        Those of the arguments ``x`` and ``y`` of `fsframe.read`, paths inside the file, that
+        `_read` accepts.
     spelled : bool
         Whether `_read` returns comma-separated text (bytes, UTF-8) with the cells as spelled, which
-        is read as a file of text is.
+        is then read like a text file.
     called : str
-        If `spelled`: what people call such a table, such as "sheet of a workbook"; `_read` may set
-        it for the file.
+        If `spelled`: the name of such a table in messages, such as "sheet of a workbook"; `_read`
+        may set it for the file.
     notes : tuple of str
         If `spelled`: warnings about the file, which `_read` may set.
     """
@@ -146,7 +146,7 @@ class Reader(ABC):
 
     @final
     def read(self, path: Path, **given: str) -> Any:
-        """The table in a file.
+        """Read the table in a file.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ IN_BLOCKS = ("parquet", "arrow", "hdf5")
 
 
 def reader_of(path: Path, head: bytes) -> str | None:
-    """The reader, by name, that a plugin offers for a file with that beginning; None if none."""
+    """The name of the plugin's reader for a file that begins with `head`; None if there is none."""
     from fsframe.registry import readers
 
     inside: set[str] | None = None
@@ -238,7 +238,7 @@ def reader_named(name: str) -> Reader | None:
 
 
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:
-    """Raise RequestError if there are options that the reader of that name does not support."""
+    """Raise RequestError if any options are `wrong` for the reader of that name."""
     if wrong:
         verb = "does" if len(wrong) == 1 else "do"
         raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} {verb} not apply")
@@ -338,7 +338,7 @@ def file_kind(path: Path) -> str:
         name.endswith(".npy") for name in zip_members(path)
     ):
         return "npz"
-    # For the message, go by the name of an empty or damaged file.
+    # For an empty or damaged file the name decides, since the error is about that format.
     ending = _ending(path)
     if ending in (".h5", ".hdf5"):
         return "hdf5"
@@ -346,16 +346,16 @@ def file_kind(path: Path) -> str:
 
 
 def check_reader(recorded: Any, path: str | Path, source: str) -> None:
-    """Raise PluginError if a table was read by a plugin that is not there, and would be parsed.
+    """Raise PluginError if the plugin that read a table is missing, so that it would be parsed.
 
     Parameters
     ----------
     recorded : str or None
-        ``provider/name`` of the reader of the first time, as `Dataset.reading` has it.
+        ``provider/name`` of the reader that read it, from `Dataset.reading`.
     path : str or Path
         The table to read now.
     source : str
-        The table of the first time: another file of another ending may be parsed.
+        The table that was read; a file with another ending may be parsed.
     """
     from fsframe.registry import readers
 
@@ -508,7 +508,7 @@ def table_bytes(columns: Columns, form: str, *, defuse: bool = True) -> bytes:
     columns : mapping of str to sequence
         Cells of one type in each: str, bool, int or float; None if missing.
     form : str
-        What a plugin writes, such as ``"csv"``.
+        A format that a plugin writes, such as ``"csv"``.
     defuse : bool
         In CSV and TSV, whether an apostrophe is put before texts that a spreadsheet would take for
         formulas. Excel files hold such texts as texts.

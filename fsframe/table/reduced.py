@@ -28,7 +28,7 @@ def write_reduced(
     defuse: bool = False,
     apart_from: Sequence[str | os.PathLike[str]] = (),
 ) -> Path:
-    """The path of a text table that holds some columns of `table`, its rows and columns in order.
+    """Write some columns of `table` to a text table, in their order, and return its path.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ def reduced_text(
     sign: str | None = None,
     defuse: bool = False,
 ) -> str:
-    """What `write_reduced` writes, as text; `sign` separates cells, by default as in `table`.
+    """The text that `write_reduced` writes; `sign` separates cells, by default as in `table`.
 
     Raises
     ------
     DataError, RequestError
-        As `write_reduced` says.
+        As in `write_reduced`.
     """
     places = set(table.places([*features, *keep]))
     if label and label in table.names:

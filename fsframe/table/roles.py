@@ -36,29 +36,29 @@ class Role:
     given : {"column", "columns", "name"}
         One column by name or number, several, or one by name only.
     word : str
-        What messages call its column.
+        Name of its column in messages.
     help : str
-        Of the option.
+        Help of the option.
     metavar : str
     being : str
         What a column of this role does, such as "names groups"; empty if it can have every other
         role as well.
     verb : str
-        What a column of another role cannot, such as "name groups".
+        What a column with a conflicting role cannot do, such as "name groups".
     shares : set of str
-        Roles that its column can have nevertheless, of those declared later.
+        Roles declared later that its column can have as well.
     values : tuple of type
         Types of the stored argument, if not those of `given`.
     of_rows : bool
         Whether annotations of rows, which are not features, can have it.
     side : bool
-        Whether it is a side role.
+        Whether it is a side role: its columns stay with the table, but are not features.
     fact : str
-        Of a side role: what is said of a table that has it, such as "adjusted for {}".
+        For a side role: the description of a table that has it, such as "adjusted for {}".
     digest : str
-        Of a side role: the word before its values in digests.
+        For a side role: the word before its values in digests.
     not_in_parts : str
-        Of a side role: why tables in parts do not support it, and what to do.
+        For a side role: why tables in parts do not support it, and what to do.
     """
 
     name: str
@@ -95,13 +95,15 @@ class Role:
 
 
 _FURTHER_FILES = ("feature_groups", "samples", "labels")
-# In these a path may also be one inside the table's file.
+# These may also be paths inside the table's file.
 _MAYBE_FILES = ("names", "names_path")
 
 
 def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """`reading`, arguments of `fsframe.read` or options of commands, with the absolute paths of the
-    further files that it names from `folder` on."""
+    """`reading` with absolute paths of the further files that it names, relative to `folder`.
+
+    It holds arguments of `fsframe.read` or options of commands.
+    """
     given = {key: path for key, path in reading.items() if isinstance(path, str) and path}
     files = [key for key in _FURTHER_FILES if key in given]
     files += [key for key in _MAYBE_FILES if key in given and (folder / given[key]).is_file()]
@@ -109,11 +111,11 @@ def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, An
 
 
 ROLES: dict[str, Role] = {}
-"""The roles by name. The column of one cannot have a later one as well, unless that is declared."""
+"""The roles by name. A column with one cannot also have a later one, unless that is declared."""
 
 
 def declare(role: Role) -> None:
-    """Add a role; before the command line is imported, which makes options of all."""
+    """Add a role. The command line, which makes an option of each, must not be imported yet."""
     ROLES[role.name] = role
 
 
@@ -191,7 +193,7 @@ def asked_sides(sides: Mapping[str, Any], function: str) -> dict[str, list[str]]
     TypeError
         If there is no such role.
     RequestError
-        If several columns have a role of one.
+        If several columns are given for a role of a single column.
     """
     for name, given in sides.items():
         if name not in ROLES or not ROLES[name].side:
@@ -237,11 +239,11 @@ def names_of(given: str | Iterable[str] | None) -> list[str]:
 
 
 def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
-    """`roles` with the columns that a key such as ``rs*`` stands for in place of that key.
+    """`roles` with keys such as ``rs*`` replaced by the columns that they match.
 
-    A ``*`` stands for any characters, in the keys of roles of several columns. It matches the
-    features and none that another key names. A key that is itself the name of a column stands for
-    that one, and one that matches none is left as it is.
+    A ``*`` stands for any characters, in roles of several columns, and matches no column that
+    another key names. A key that is itself the name of a column means that column, and one that
+    matches none is left as it is.
 
     >>> spelled_out({"label": "q", "categorical": ["q*", "b"]}, ["id", "q", "q1", "q2", "b"])
     {'label': 'q', 'categorical': ['q1', 'q2', 'b']}
@@ -285,8 +287,9 @@ def _is_pattern(key: str | int, known: Collection[str]) -> bool:
 
 
 def shortened(keys: Sequence[str | int], names: Sequence[str]) -> list[str | int]:
-    """Many `keys` of columns in few, as `spelled_out` takes them: ``rs*`` for ten columns or more
-    that begin alike, if no other of `names` does.
+    """`keys` with a pattern such as ``rs*``, for `spelled_out`, in place of many.
+
+    It replaces ten columns or more that begin alike, if no other of `names` does.
 
     >>> names = ["id", *(f"rs{k}" for k in range(10)), "age"]
     >>> shortened([*names[1:11], "age"], names), shortened(names[1:9], names)
@@ -309,17 +312,17 @@ def check_asked(
     n_columns: int = 0,
     **roles: Any,
 ) -> AskedColumns:
-    """The columns of all roles, which exist, and none of which has two that exclude each other.
+    """Find the columns of all roles, and check that none has two that exclude each other.
 
     Parameters
     ----------
     find : callable
         Given a role and keys, returns the positions of columns; DataError if there are none.
     word : callable
-        What a message calls the column at a position.
+        Returns the name in messages of the column at a position.
     n_columns : int
-        Number of columns, if without a given label it is the last that is neither dropped nor names
-        groups or holds weights; 0 if none is.
+        Number of columns: if no label is given, it is the last column that is neither dropped nor
+        names groups or holds weights. With 0, no column is.
     roles : str, int, several, bool or None
         The keys of each role of `ROLES`; True, False and None name no column.
 
@@ -331,7 +334,7 @@ def check_asked(
     Raises
     ------
     DataError
-        Listing everything, one problem a line.
+        Lists all problems, one per line.
 
     Examples
     --------
@@ -372,21 +375,21 @@ def _with_option(text: str, role: Role) -> str:
 
 
 def only(asked: AskedColumns, role: str) -> int | None:
-    """The column of a role that one column has; None if none has it."""
+    """The column of a role that at most one column has; None if none has it."""
     return next(iter(asked.get(role, ())), None)
 
 
 @attrs.frozen(kw_only=True)
 class Layout:
-    """Which columns of a table are features, and which are beside them.
+    """The features of a table, and its label, groups and weights.
 
     Parameters
     ----------
     features : list of int
-        In the order of the table: all that are not dropped and not below.
+        In the order of the table: all columns that are not dropped and not the following.
     label, groups, weight : int, optional
     categorical, keep : list of bool
-        Which of the features were declared so.
+        Whether each feature was declared so.
     orders : mapping of int to tuple of str
         The ordinal columns with the order of their levels; empty: numeric order.
     """
@@ -401,8 +404,10 @@ class Layout:
 
     @classmethod
     def of(cls, asked: AskedColumns, n_columns: int, roles: Mapping[str, Any]) -> Layout:
-        """The layout of `n_columns` columns of which some are `asked` for, by `roles`: all are
-        categorical if these say so by True, and levels have the order that they give."""
+        """The layout of `n_columns` columns, some of which are `asked` for by `roles`.
+
+        If ``roles["categorical"]`` is True, all are; ``roles["ordinal"]`` gives the orders.
+        """
         label, groups, weight = (only(asked, role) for role in ("label", "groups", "weight"))
         aside = {label, groups, weight, *asked.get("drop", ())}
         features = [column for column in range(n_columns) if column not in aside]
@@ -420,8 +425,10 @@ class Layout:
         )
 
     def of_rows(self, column: Callable[[int], tuple[str, Any]]) -> dict[str, Any]:
-        """The groups and the weights of rows with their names, as arguments of
-        `Dataset.from_arrays`; `column` gives the name and the values of a column."""
+        """The groups and the weights of rows, as arguments of `Dataset.from_arrays`.
+
+        `column` returns the name and the values of a column.
+        """
         given: dict[str, Any] = {}
         if self.groups is not None:
             given["group_name"], given["groups"] = column(self.groups)

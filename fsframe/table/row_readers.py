@@ -27,8 +27,8 @@ _SIDES = 8
 def stamp_of(paths: Sequence[Path]) -> str:
     """Hex digest of names, sizes, times of change, beginnings and ends of files.
 
-    Times of modification can be set by whoever writes a file; those of the change of its entry
-    (ctime) cannot.
+    Whoever writes a file can set its time of modification, but not that of the change of its entry
+    (ctime).
 
     Raises
     ------
@@ -59,7 +59,7 @@ class RowReader:
     what : str
         The table, for messages.
     names : tuple of str
-        Of all columns.
+        Names of all columns.
     files : tuple of Path
         Its files; empty for frames.
     marks : tuple of (int, int)
@@ -67,7 +67,7 @@ class RowReader:
     """
 
     in_groups: ClassVar[bool] = False
-    """Whether rows are stored in groups, and a part of a group takes the time of all of it."""
+    """Whether rows are stored in groups, so that reading part of one takes as long as all of it."""
 
     what: str
     names: tuple[str, ...]
@@ -179,7 +179,7 @@ class FrameRows(RowReader):
 
 
 class _ReusedMemory:
-    """Arrays in memory that earlier ones no longer use.
+    """Provides arrays in memory that earlier ones no longer use.
 
     New memory is zeroed by the system, page by page, which takes a quarter of the time of decoding
     a block.
@@ -196,7 +196,7 @@ class _ReusedMemory:
         if k == len(self._kept):
             self._kept.append(np.empty(size, np.uint8))
         elif self._kept[k].size < size:
-            # Released first: files may hold more and more rows.
+            # The old memory is released first, since files may hold more and more rows.
             self._kept[k] = np.empty(0, np.uint8)
             self._kept[k] = np.empty(size, np.uint8)
         return self._kept[k][:size].view(dtype).reshape(shape)
@@ -220,7 +220,7 @@ def _all_bytes(frame: Any, kind: Any) -> bool:
 
 @contextlib.contextmanager
 def reading_errors(what: str) -> Iterator[None]:
-    """Errors of the libraries that read files become DataErrors about `what`."""
+    """Turn errors of the libraries that read files into DataErrors about `what`."""
     try:
         yield
     except BaseException as error:
@@ -240,12 +240,12 @@ def frame_rows(
     ----------
     given : polars.LazyFrame, pyarrow.dataset.Dataset or dask.dataframe.DataFrame
     what : str
-        For messages.
+        Name of the frame in messages.
     files : sequence of Path
-        Where the frame is of files.
+        The files of the frame, if it has any.
     pieces : sequence of polars.LazyFrame
-        One of each file. Reading slices of some columns takes the memory of a slice; reading a lazy
-        frame in batches reads ahead several files.
+        One for each file. These are read in slices of some columns, which takes the memory of a
+        slice, whereas reading a lazy frame in batches reads ahead several files.
     """
     import polars
 
@@ -294,16 +294,16 @@ def frame_rows(
 
 @attrs.frozen(kw_only=True, eq=False)
 class Hdf5Rows(RowReader):
-    """Rows of one array in each of some HDF5 files, files one after the other.
+    """Rows of an array that is in each of several HDF5 files, file after file.
 
     Parameters
     ----------
     x, y : str
-        Where features and label are.
+        Paths of features and label in each file.
     dtype : numpy dtype
-        Of the features.
+        Type of the features.
     lengths : tuple of int
-        Rows of each file.
+        Number of rows of each file.
     codes : tuple of float
         Codes of missing values.
     """

@@ -1,4 +1,4 @@
-"""Text with features in rows, and what another table says about its samples."""
+"""Tables of text with features in rows, or with a second table about their samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AboutSamples:
     names : sequence of str
         One for each row: the cells of the first column as spelled, so that 007 is not 7.
     columns : mapping of str to Column
-        The others.
+        The other columns, by name.
     """
 
     path: Path
@@ -45,7 +45,7 @@ _ROWS_LOOKED_AT = 100
 
 
 def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -> ArrayTable:
-    """The features of a text by sample, and what is known about the samples.
+    """The features of a text, with samples in rows, and what is known about the samples.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     Returns
     -------
     ArrayTable
-        Features are numbers; text, in rows or columns, is known about the samples, as the columns
-        of the other table are.
+        Features are numbers. Rows or columns of text are facts about the samples, as are the
+        columns of the other table.
 
     Raises
     ------
     DataError
         If names are missing or occur twice, most samples are not in the other table, there is no
-        feature, or the numbers do not fit in memory twice, as they are while they are turned.
+        feature, or the numbers do not fit in memory twice, as they must while they are transposed.
     """
     if sheet.names is None:
         raise DataError(f"{sheet.path} has no line of names, which --transpose and --samples need")
@@ -119,10 +119,10 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
 
 
 def _around_samples(names: Sequence[str], about: AboutSamples, path: Path) -> tuple[str, str]:
-    """What stands before and behind the names of most samples in names of columns, which tools
-    write (``LFQ intensity S01``, ``counts/S01.bam``).
+    """The texts before and after the names of most samples in names of columns; empty if none.
 
-    DataError if columns of several kinds have the names of samples in them.
+    Tools write such names: ``LFQ intensity S01``, ``counts/S01.bam``. DataError if columns of
+    several kinds contain the names of samples.
     """
     listed = set(about.names)
     times = Counter[tuple[str, str]]()
@@ -147,10 +147,10 @@ def _around_samples(names: Sequence[str], about: AboutSamples, path: Path) -> tu
 
 
 def _about_features(sheet: Sheet, names: Sequence[str], about: AboutSamples | None) -> set[int]:
-    """Columns that tell of the features in the rows: with a usual name, or hardly a number.
+    """Columns that describe the features in the rows: with a usual name, or mostly text.
 
-    Rows of text about the samples, such as their classes, come first: where they leave hardly a
-    number in any column, none is left out for it.
+    If all columns are mostly text, this is due to rows about the samples, such as their classes,
+    and only the names count.
     """
     listed: Collection[str] = set() if about is None else set(about.names)
     free = [k for k in range(1, sheet.n_fields) if names[k] not in listed]
@@ -172,7 +172,7 @@ def _about_features(sheet: Sheet, names: Sequence[str], about: AboutSamples | No
 def _numbers(
     sheet: Sheet, columns: list[int], *, by_row: bool
 ) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
-    """The numbers of the rows (columns) that hold no text, and the texts of the others by place."""
+    """The numbers of rows (or columns) without text, and the texts of the others by place."""
     taken = sheet.take(columns)
     X = np.asarray(taken.X, dtype=np.float64)
     if not taken.bad:
@@ -197,8 +197,8 @@ def _by_sample(
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """The columns about the samples, in the order of `samples`, by name; and notes.
 
-    Of samples that the table about them lacks nothing is known, if it has half of them or more.
-    `others` are the names along the other side of the table at `path`.
+    Values are missing for samples that the table about them lacks; DataError if it lacks more than
+    half. `others` are the names along the other side of the table at `path`.
     """
     _check_once("samples", about.names, about.path)
     _check_once("samples", samples, path)
@@ -235,9 +235,10 @@ def _by_sample(
 
 
 def _spelled_otherwise(lost: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Which of the names is meant by each of the lost ones, where letters and digits are the same
-    in any case, as in TCGA.01 and TCGA-01, or X101 and 101, which R makes of them; none if one name
-    could be meant twice."""
+    """The names that differ from the lost ones only in case or signs, by the lost ones.
+
+    R makes such changes: TCGA.01 of TCGA-01, X101 of 101. Empty if a name could be meant twice.
+    """
 
     def plain(name: str) -> str:
         return re.sub(r"[\W_]|^x(?=[0-9])", "", name.lower())

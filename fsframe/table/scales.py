@@ -36,11 +36,11 @@ _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5}
 
 
 def ordered_levels(levels: Collection[str]) -> tuple[str, ...] | None:
-    """The levels of a column of text from least to most, if their words tell it.
+    """The levels of a column of text from least to most, if their words have an order.
 
-    They are of a usual scale (never, sometimes, often), which may be numbered, or numbers of which
-    some have words beside them, ranges of numbers that do not overlap, grades, or titres. None for
-    others, fewer than three, and levels that `--ordinal` could not spell.
+    They are words of a usual scale (never, sometimes, often), with or without numbers; numbers of
+    which some have words; ranges of numbers that do not overlap; grades; or titres. None for
+    others, for fewer than three, and for levels that `--ordinal` could not spell.
 
     >>> ordered_levels({"High", "low", "Medium"}), ordered_levels({"red", "low", "high"})
     (('low', 'Medium', 'High'), None)
@@ -88,7 +88,7 @@ def _by_titre(words: Collection[str]) -> dict[str, float] | None:
     found = {word: m for word in words if (m := _TITRE.fullmatch(word))}
     if len(found) < len(words):
         return None
-    # Above the last dilution is more than it; negative is less than all.
+    # `>1:128` is more than `1:128`, and negative is less than all.
     return {word: float(m[2]) + 0.5 * bool(m[1]) if m[2] else -1.0 for word, m in found.items()}
 
 
@@ -113,7 +113,7 @@ _FEWEST_TIMES, _MOST_ANSWERS = 2, 30
 
 
 def answers_in(levels: Collection[str]) -> tuple[str, ...]:
-    """The answers of which cells hold one or several, the commonest first; empty if there are none.
+    """The answers in cells that list one or several, the commonest first; empty for other columns.
 
     >>> answers_in({"TV, Radio", "Radio", "TV", "Print, TV", "Print, Radio, TV"})
     ('TV', 'Radio', 'Print')

@@ -65,9 +65,9 @@ class Sheet:
     notes : tuple of str
         Lines that were left out, and how numbers are spelled.
     form : str
-        What the file is called if it is no text, such as "sheet of a workbook".
+        Name of the table in messages if the file is not text, such as "sheet of a workbook".
     labelled : bool
-        Whether the last column is the label, from a file of its own.
+        Whether the last column is the label, from a separate file.
     """
 
     path: Path
@@ -82,13 +82,13 @@ class Sheet:
     labelled: bool = False
 
     takes_codes = True
-    """Whether codes of missing values can be said."""
+    """Whether codes of missing values can be given."""
     beside = ()
-    """Names of columns that are no features."""
+    """Names of annotations: a text has none."""
 
     @property
     def what(self) -> object:
-        """What messages call the table."""
+        """Name of the table in messages."""
         return self.path
 
     @property
@@ -98,12 +98,12 @@ class Sheet:
 
     @property
     def line_word(self) -> str:
-        """What messages call a line of the file."""
+        """Word for a line of the file in messages."""
         return "row" if self.form else "line"
 
     @property
     def n_fields(self) -> int:
-        """Fields of each record."""
+        """Number of fields of each record."""
         return self.cells.n_fields
 
     @cached_property
@@ -113,7 +113,7 @@ class Sheet:
             return self.cells.count()
 
     def check(self) -> None:
-        """Raise DataError, with the line of the first, if rows have another length."""
+        """Raise DataError, naming the line, if one is blank or has a wrong number of fields."""
         with self._named_lines():
             self.cells.check()
 
@@ -130,7 +130,7 @@ class Sheet:
     def take(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Taken:
         """Some columns (ascending) as numbers and others as text, in one pass over the text.
 
-        DataError if the numbers would not fit in memory, or a row has another length.
+        DataError if the numbers would not fit in memory, or as in `check`.
         """
         check_size(
             8 * self.n_rows * len(columns) + len(self.cells.raw),
@@ -163,8 +163,7 @@ class Sheet:
 
     @cached_property
     def has_row_names(self) -> bool:
-        """Whether the first column is an index as added by spreadsheets and data frames: without a
-        name, different in each row, and text or a count of the rows."""
+        """Whether the first column, which has no name, names or counts the rows."""
         unnamed = bool(self.names) and not self.names[0] and self.n_fields >= 3  # type: ignore[index]
         return unnamed and name_rows(self.column(0), self.missing)
 
@@ -173,11 +172,11 @@ class Sheet:
         return f"{self.path}, {self.line_word} {self.line(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
-        """A column, for messages."""
+        """The name of a column, for messages."""
         return column_word(column, self.names[column] if self.names else "")
 
     def row(self, row: int) -> str:
-        """A row, for messages."""
+        """The name of a row, for messages."""
         return f"line {self.line(row)}"
 
     def line(self, row: int) -> int:
@@ -186,7 +185,7 @@ class Sheet:
 
     @contextmanager
     def _named_lines(self) -> Iterator[None]:
-        """A row of another length becomes an error that names its line."""
+        """Turn RaggedLine into a DataError that names the line."""
         try:
             yield
         except RaggedLine as ragged:
@@ -220,12 +219,12 @@ def load_sheet(
     called: str = "",
     notes: Sequence[str] = (),
 ) -> Sheet:
-    """The table in a text file.
+    """Read the table in a text file.
 
     `label`, as in `fsframe.read`, helps to decide whether the first line holds names; with
-    `one_column` a single column is a table too. `text` is what a reader made of the file, `called`
-    what such a table is called, and `notes` are warnings about it. DataError if the file cannot be
-    read, holds no rows, or rows differ in length.
+    `one_column` a single column is a table, too. `text` is the text that a reader made of the file,
+    `called` the name of such a table in messages, and `notes` are warnings about it. DataError if
+    the file cannot be read, holds no rows, or rows differ in length.
     """
     header, decimal = form.header, form.decimal
     if decimal not in (None, ".", ","):
@@ -304,12 +303,12 @@ def load_sheet(
     if header is None:
         near = [list(map(unquote, split(record))) for record in first_records(raw, end)[0]]
         if first in near:
-            # Names that are repeated below do not make it a row.
+            # A line of names that is repeated below is still a line of names.
             near = []
         header = is_header(first, near, lambda column: _blocks(sheet, column), label)
 
     def from_byte(start: int, **changes: Any) -> Sheet:
-        """The sheet whose rows begin there in the text."""
+        """The sheet whose rows begin at byte `start` of the text."""
         cells, line = attrs.evolve(rows, start=start), first_line + raw.count(b"\n", 0, start)
         return attrs.evolve(sheet, cells=cells, first_line=line, **changes)
 
@@ -319,7 +318,7 @@ def load_sheet(
         raise DataError(f"{path} holds a line of names and no rows")
     words = not any(map(is_number, first))
     if words and (again := raw.count(b"\n" + raw[:end], end - 1)):
-        # Tables that were written one below the other.
+        # Several tables were written one below the other.
         kept = raw[end - 1 :].replace(b"\n" + raw[:end], b"\n")
         raw = raw[: end - 1] + kept
         lines = "a line that repeats" if again == 1 else f"{again} lines that repeat"
@@ -372,7 +371,7 @@ def load_sheet(
 
 
 def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
-    """The cells of a column, up to a row of another length, which is reported later."""
+    """The cells of a column, up to a row of a wrong length, which is reported later."""
     try:
         yield from sheet.cells.texts(column)
     except RaggedLine:
@@ -380,9 +379,9 @@ def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
 
 
 def _without_last_signs(raw: bytes, sign: str) -> bytes:
-    """The text without a delimiter at the end of every row, behind which nothing ever stands.
+    """The text without the delimiter at the end of every row, if nothing ever comes after it.
 
-    The line of names may lack it. A last column that has a name and no value stays.
+    The line of names may lack it. A last column with a name but no value stays.
     """
     last = sign.encode() + b"\n"
     if raw.endswith(last[:-1]):

@@ -1,4 +1,4 @@
-"""Columns besides the features: times, covariates, survival times; features that stay together."""
+"""Columns other than features: times, covariates, survival times; and sets of features."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class SideColumns:
     def design(self) -> NDArray[np.float64]:
         """Design matrix of a linear model, with an intercept first, as (n_samples, q).
 
-        Numbers as they are, centred and of size about 1; an indicator for each level of a nominal
-        column but its first.
+        Numeric columns are centred and divided by their largest magnitude; a nominal column becomes
+        an indicator for each of its levels but the first.
         """
         columns = [np.ones(len(self.values))]
         for values, nominal in zip(self.values.T, self.nominal, strict=True):
@@ -115,7 +115,7 @@ class SideColumns:
 
 
 def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Block of time of each row, blocks of about n^(1/3) rows, as codes (n,).
+    """The block of time of each row, as codes (n,); a block has about n^(1/3) rows.
 
     Rows of equal time are in one block.
 
@@ -199,12 +199,14 @@ LABELS = {
     "regression": "a numeric target",
     "survival": "times until an event",
 }
-"""What the label of a table is called, by its task."""
+"""Words for the label of a table, by its task."""
 
 
 def days_of_texts(values: Any, name: str) -> NDArray[Any]:
-    """A column of times: dates in text as days since 1970-01-01, NaN where missing; numbers as they
-    are. DataError if a text is no date."""
+    """A column of times, in which dates as text become days since 1970-01-01, NaN where missing.
+
+    Numbers stay as they are. DataError if a text is not a date.
+    """
     given = np.asarray(values)
     if given.dtype.kind not in "OU":
         return given
@@ -231,7 +233,7 @@ _NUMBERED = re.compile(r"([01])\s*[:=-]\s*\S.*")
 
 
 def event_levels(levels: Iterable[str]) -> dict[str, float] | None:
-    """Which of the levels of a column of events is 1, the event, and which 0, censored.
+    """The meaning of each level of a column of events: 1 is the event, 0 is censored.
 
     1 and 2 are censored and event, as in R's ``Surv``. None if the levels are not understood.
 

@@ -49,9 +49,9 @@ from fsframe.text import counted, did_you_mean, some_of
 
 @attrs.frozen(kw_only=True, eq=False)
 class Table:
-    """All columns of a file, before they have roles, with its cells as in the file.
+    """All columns of a file, before they have roles, with the cells as in the file.
 
-    Forms of files are subclasses, which define `rows` and `column`.
+    Each form of files has a subclass, which defines `rows` and `column`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Table:
     form : str
         Description of the format.
     names : tuple of str
-        One per column, the label's and those of extra columns too; ``f1, f2, …`` without any.
+        One per column, including the label and extra columns; ``f1, f2, …`` if the file has none.
     n_rows : int
     spelled_names : tuple of str or None
         The line of names as spelled; None if the file has none.
@@ -69,7 +69,7 @@ class Table:
     missing : Missing
         Which cells are missing.
     row_names : tuple of str or None
-        Names of the rows that are no column, such as those of samples in the first line.
+        Names of the rows that are not a column, such as those of samples in the first line.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Table:
         raise NotImplementedError
 
     def column(self, column: int) -> Column:
-        """One column."""
+        """The values of a column."""
         raise NotImplementedError
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
@@ -118,7 +118,7 @@ class Table:
         return attrs.evolve(found, **self._about())
 
     def _about(self) -> dict[str, Any]:
-        """What `Contents` says of tables of this form besides the facts of columns."""
+        """Fields of `Contents` for tables of this form, besides the facts of columns."""
         return {"takes_codes": False}
 
     def filled(
@@ -159,7 +159,7 @@ class Table:
         Raises
         ------
         DataError
-            Naming all that are missing, or that occur twice.
+            If columns are missing, all of which are named, or a name occurs twice.
         """
         place: dict[str, int] = {}
         twice = set()
@@ -180,7 +180,7 @@ class Table:
         Raises
         ------
         DataError
-            If a column is not there, holds text or an infinite value; with its place.
+            If a column is missing, holds text or an infinite value; the message says where.
         """
         places = self.places(features)
         ascending = sorted(set(places))
@@ -197,15 +197,15 @@ class Table:
     def features(
         self, features: Sequence[str], kinds: Mapping[str, ColumnKind]
     ) -> NDArray[np.float64]:
-        """As `numbers`, for features of a Dataset with columns of other kinds than numbers.
+        """As `numbers`, for features of a Dataset that may have columns of other kinds.
 
-        Levels have the codes that they have there. An unknown level of a nominal column
-        gets a code above all others.
+        Levels get the codes that they have in the Dataset, and an unknown level of a nominal column
+        a code above all others.
 
         Raises
         ------
         DataError
-            As `numbers` and `fsframe.table.column_kinds.numbers_of` say.
+            As in `numbers` and `fsframe.table.column_kinds.numbers_of`.
         """
         spelled = {
             name: kinds[name]
@@ -335,7 +335,7 @@ class TextInFile(Table):
     def _taken(
         self, columns: Sequence[int], *, measured: bool = False
     ) -> tuple[Taken, dict[int, list[str | None]]]:
-        """Some columns, with numbers in all that hold some, and the texts of the others."""
+        """Some columns as numbers, and the texts of those that hold other text."""
         taken = self.sheet.take(columns)
         texts: dict[int, list[str | None]] = {}
         cells_of = self.sheet.take([], sorted(taken.bad)).texts if taken.bad else {}
@@ -422,7 +422,7 @@ class FrameInFile(Table):
     ----------
     frame : data frame
     labelled : bool
-        Whether the last column is the label, from a file of its own.
+        Whether the last column is the label, from a separate file.
     """
 
     frame: Any
@@ -490,8 +490,8 @@ def load_content(
     kind : str
         As `file_kind` gives it.
     form : Form
-        What does not apply to the format is ignored, or refused where `refuse` says so and a
-        plugin's reader does not read text.
+        Arguments that do not apply to the format are ignored; with `refuse` they are an error,
+        unless a plugin's reader makes text of the file.
     label : str or int, optional
         As in `fsframe.read`.
     one_column : bool
@@ -519,7 +519,7 @@ def load_content(
     spelled: dict[str, Any] = {}
     if reader is not None and reader.spelled:
         given = {key: said[key] for key in sorted(reader.options & set(said))}
-        # Reading may say more of what the table is called.
+        # After reading, which may set both for the file.
         spelled["text"] = reader.read(path, **given)
         spelled |= {"called": reader.called or kind, "notes": reader.notes}
     of_rows = form.transpose or form.samples is not None
@@ -548,7 +548,7 @@ def load_content(
 
 
 def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
-    """A further table of the one at `path`, whose `form` says codes and encoding."""
+    """A further file of the table at `path`, with the codes and the encoding of its `form`."""
     spelling = Form(na=form.na, encoding=form.encoding, **spelled)
     return open_table(file_beside(given, path), spelling, one_column=True)
 
@@ -556,12 +556,12 @@ def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
 def _with_labels(
     table: Sheet | ArrayTable | Any, path: Path, form: Form, label: str | int | None
 ) -> Any:
-    """A table with the label that a file of its own holds; DataError if they do not fit."""
-    # One column with decimal commas is no table of two.
+    """A table with the label from a separate file; DataError if they do not fit."""
+    # The commas of one column of numbers must not separate two.
     decimal = "," if isinstance(table, Sheet) and table.cells.decimal == "," else None
     other = _opened(form.labels, path, form, decimal=decimal)
     if other.n_rows == rows_of(table) - 1:
-        # The first label is taken as a name if it occurs once.
+        # The first label was taken as a name, since it occurs only once.
         other = _opened(form.labels, path, form, decimal=decimal, header=False)
     width = len(other.names)
     cells = [[unquote(cell) for cell in row] for row in other.rows(range(width))]
@@ -582,7 +582,7 @@ def _with_labels(
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:
-    """The table about the samples of that at `path`."""
+    """The table about the samples of the table at `path`."""
     other = _opened(form.samples, path, form)
     return AboutSamples(
         path=other.path,
@@ -592,17 +592,17 @@ def _about_samples(form: Form, path: Path) -> AboutSamples:
 
 
 def is_large(path: Path, kind: str, x: str) -> bool:
-    """Whether a file holds a table that is not loaded, but read in parts."""
+    """Whether the table in a file is so large that it is not loaded, but read in parts."""
     if kind not in IN_BLOCKS:
         return False
-    # What reads parts is not loaded for other tables.
+    # Imported here, since other tables do not need it.
     from fsframe.table.parts import large_in_file
 
     return large_in_file(path, kind, x)
 
 
 def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Table:
-    """The table in a file that is not read in parts; `options` as for `load_content`.
+    """Open the table in a file that is not read in parts; `options` as for `load_content`.
 
     Raises
     ------
@@ -623,7 +623,7 @@ def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Tabl
 
 
 def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
-    """The table in a file, with or without a label, its cells untouched.
+    """Open the table in a file, with or without a label; its cells stay as they are.
 
     Parameters
     ----------
@@ -635,9 +635,9 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     Returns
     -------
     Table
-        Columns of a text file without a line of names are called ``f1, f2, …``. Of a table in parts
-        (a folder, a pattern) only the columns that are used are loaded; parts in HDF5 files have
-        no label here.
+        Columns of a text file without a line of names are called ``f1, f2, …``. For a table in
+        parts (a folder, a pattern), only the columns that are used are loaded; parts in HDF5 files
+        have no label here.
 
     Raises
     ------
@@ -665,11 +665,11 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
     try:
         source = open_table(path, Form(**form), label=label)
     except DataError:
-        # A single column is shown, too; blanks between fields are found as in `read`.
+        # A single column is shown, too, but only if blanks do not separate fields, as in `read`.
         source = open_table(path, Form(**form), label=label, one_column=True)
     return source.contents()
 
 
 def contents_of_sheet(sheet: Sheet) -> Contents:
-    """The columns of a text table."""
+    """The contents of a text table."""
     return TextInFile.of(sheet).contents()

@@ -85,7 +85,7 @@ def unit_columns(X: Floats) -> Floats:
     Parameters
     ----------
     X : (n, m) float64
-        NaN where a value is missing, which takes the place of the mean.
+        NaN where a value is missing; the mean replaces it.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def unit_columns(X: Floats) -> Floats:
 def even_blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
     """Bounds of blocks of columns of 4 MB as float64, none of a single column unless p is 1.
 
-    NumPy adds up a single column in another order than several side by side.
+    NumPy sums a single column in another order than several columns.
 
     Examples
     --------
@@ -220,8 +220,8 @@ def sums_of_squares(
     Returns
     -------
     between, total : float
-        For a numeric target over the levels; for classes those of the levels over the classes, with
-        half the probability that two rows differ in level as the variance.
+        For a numeric target, those of the target over the levels; for classes, those of the levels
+        over the classes, where the variance is half the probability that two rows differ in level.
 
     References
     ----------

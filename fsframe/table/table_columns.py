@@ -1,4 +1,4 @@
-"""The columns of any table, and what is said of those that hold no numbers."""
+"""The interface of the columns of any table, and the error about columns that are not numeric."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Columns(Protocol):
 
     @property
     def what(self) -> object:
-        """What messages call the table."""
+        """Name of the table in messages."""
 
     @property
     def names(self) -> Sequence[str] | None:
@@ -28,7 +28,7 @@ class Columns(Protocol):
 
     @property
     def beside(self) -> Sequence[str]:
-        """The names of columns that are no features; their places follow those of the others."""
+        """The names of annotations, which are not features; their places follow the columns'."""
 
     @property
     def n_fields(self) -> int:
@@ -44,18 +44,18 @@ class Columns(Protocol):
 
     @property
     def delimiter(self) -> str:
-        """What parts the cells of a text; empty if nothing does."""
+        """The delimiter of a text; empty for other tables."""
 
     @property
     def takes_codes(self) -> bool:
-        """Whether codes of missing values can be said."""
+        """Whether codes of missing values can be given."""
 
     @property
     def has_row_names(self) -> bool:
         """Whether the first column, which has no name, names or counts the rows."""
 
     def by_type(self, layout: Layout) -> Layout:
-        """The layout with what the types of columns say, as a declaration does."""
+        """The layout in which types of columns count like declarations."""
 
     def is_typed(self, column: int) -> bool:
         """Whether a column has a categorical type."""
@@ -64,20 +64,19 @@ class Columns(Protocol):
         """Whether a cell, blanks stripped, is a missing value."""
 
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
-        """Some columns (ascending) as numbers, and of those beside them the label as numbers or
-        texts, the others as texts."""
+        """Some columns (ascending) as numbers, the label as numbers or texts, `beside` as texts."""
 
     def texts(self, columns: Sequence[int]) -> Iterable[tuple[int, Sequence[str]]]:
         """Some columns as text, blanks stripped, one after the other."""
 
     def row(self, row: int) -> str:
-        """A row, for messages."""
+        """The name of a row, for messages."""
 
     def where(self, row: int, column: int) -> str:
         """The table, row and column of a cell, for messages."""
 
     def word(self, column: int) -> str:
-        """A column, for messages."""
+        """The name of a column, for messages."""
 
 
 def not_numbers(
@@ -92,7 +91,7 @@ def not_numbers(
     """The error about columns that are not numeric: the first cell, and all columns.
 
     `dates` are columns of dates; `further` are other problems; `labelled` says whether the table
-    has a label, and so comes with options.
+    has a label, so that options can be suggested.
     """
     problems = list(further)
     if dates:

@@ -47,7 +47,7 @@ def memory_bound() -> int:
     Raises
     ------
     RequestError
-        If that variable holds no size.
+        If that variable does not hold a size.
     """
     given = os.environ.get(VARIABLE, "").strip()
     if given:
@@ -117,8 +117,8 @@ MISSING = (
     *("#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
     *("'--", "[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]"),
 )
-"""Spellings of a missing value besides an empty field, with the errors of spreadsheets and what
-TCGA writes; `nan` in any case and with a sign too."""
+"""Spellings of a missing value, with the errors of spreadsheets and the words of TCGA; `nan` in any
+case and with a sign means one, too."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
@@ -148,7 +148,7 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
 
 
-# Those that begin a formula, their full-width forms, and signs that spreadsheets skip before one.
+# Characters that begin a formula, their full-width forms, and those that spreadsheets skip before.
 _FIRST = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 _SIGNED_NUMBER = re.compile(
     r"[+-]?(?:[0-9][0-9.,' ]*|[.,][0-9]+)(?:e[+-]?[0-9]+)?\s*%?|[+-]?(?:inf|nan)", re.IGNORECASE
@@ -228,7 +228,7 @@ def load_bytes(path: Path) -> bytes:
 
 @cache
 def _standard_input() -> bytes:
-    """All that can be read once, and is needed twice."""
+    """All of standard input, which can be read only once, but is needed twice."""
     bound = memory_bound()
     content = sys.stdin.buffer.read(bound + 1)
     if len(content) > bound:
@@ -291,7 +291,7 @@ _COMPRESSED_ENDINGS = {".gz": "gzipped", ".bz2": "compressed by bzip2", ".xz": "
 
 def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        # Spreadsheets save "Unicode text" so; no text in UTF-8 begins like that.
+        # Spreadsheets save "Unicode text" like that; no text in UTF-8 begins with these bytes.
         encoding = "utf-32" if raw.startswith(codecs.BOM_UTF32_LE) else "utf-16"
     try:
         name = codecs.lookup(encoding or "utf-8").name
@@ -312,7 +312,10 @@ def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
 
 
 def _check_utf8(raw: bytes, path: Path) -> None:
-    """Decode in blocks: the whole text as str may take four times the memory."""
+    """Raise DataError at the first byte that is not UTF-8.
+
+    The text is decoded in blocks: as one str it may take four times the memory.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)
     for start in range(0, len(raw), _STEP):
@@ -342,13 +345,15 @@ def _check_utf8(raw: bytes, path: Path) -> None:
 
 
 def _encodings_of(raw: bytes) -> list[str]:
-    """Encodings of other letters than Latin ones that a text may be in: there most bytes that are
-    not of ASCII stand beside another."""
+    """Encodings of other scripts than Latin that a text may be in; empty if it is likely Latin.
+
+    In these scripts, most bytes outside ASCII are next to another one.
+    """
     runs = _NOT_ASCII.findall(raw)
-    # Not of `Größe` alone.
+    # A single `Größe` has such bytes, too.
     if sum(map(len, runs)) < max(6, 1.7 * len(runs)):
         return []
-    # What was cut may end within a character.
+    # Whole lines only, since the end may be within a character.
     lines = raw[: raw.rfind(b"\n") + 1] or raw
     found = []
     for name in _OF_OTHER_LETTERS:
