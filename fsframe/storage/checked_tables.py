@@ -93,7 +93,10 @@ class CheckedArrays:
         n_classes: int,
         tested: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any]:
-        """Class codes, −1 for none; without classes numbers, NaN for none; of all tested rows."""
+        """Class codes, −1 for none; or numbers, NaN for none, if there are no classes.
+
+        All tested rows must have a prediction.
+        """
         if n_classes:
             predictions: NDArray[Any] = self.whole(name, shape, -1, n_classes)
             known = predictions >= 0
@@ -121,7 +124,7 @@ class FoldTables:
     truth : (n_samples,) int, or float64
         Class codes, or a numeric target.
     predicted : (n_repeats, n_samples) int, or float64
-        Class codes, −1 in rows that no fold tests; of a numeric target numbers, NaN there.
+        Class codes, −1 in rows that no fold tests; for a numeric target numbers, NaN in such rows.
     class_scores : (n_repeats, n_samples, n_classes) float64
         Without classes, n_classes is 0.
     kept : (n_splits, n_features) bool
@@ -139,13 +142,13 @@ class FoldTables:
     measures : tuple of str
         Names of the measures; empty in files without them.
     measure_facts : (m, 4) float64, optional
-        Of each measure the lowest and highest value, 1 if larger is better and 0 if smaller is, and
-        1 if it needs every class.
+        For each measure: the lowest and highest value, 1 if larger is better and 0 if smaller is,
+        and 1 if it needs every class.
     measured : (3, m, n_splits) float64, optional
-        In every fold the chain, the rule without features, the classifier on all columns; NaN where
-        undefined.
+        The measures of the chain, of the rule without features and of the classifier on all
+        columns, in every fold; NaN where undefined.
     measured_repeats : (3, m, n_repeats) float64, optional
-        Over all predictions of a repetition.
+        The same over all predictions of a repetition.
     group_sizes : (g,) int, optional
         Number of rows of each group.
     group_right : (n_repeats, g) float64, optional
@@ -154,7 +157,7 @@ class FoldTables:
         1 where the most frequent prediction is the group's class, 0 where it is not, NaN for groups
         of several classes.
     event : (n_samples,) bool, optional
-        Where `truth` are times until an event, negative where censored: whether it was seen.
+        If `truth` holds times until an event, negative where censored: whether it was seen.
     """
 
     fold: NDArray[np.int64]
@@ -180,14 +183,13 @@ class FoldTables:
 
     @property
     def task(self) -> str:
-        """``"classification"``; ``"regression"`` where the target is a number, ``"survival"`` where
-        it is a time until an event."""
+        """``"classification"``, ``"regression"``, or ``"survival"`` for times until an event."""
         if self.class_scores.shape[2]:
             return "classification"
         return "regression" if self.event is None else "survival"
 
     def lacking(self, predicted: NDArray[Any]) -> NDArray[np.bool_]:
-        """Where `predicted` holds no prediction."""
+        """Mask of the places at which `predicted` holds no prediction."""
         return predicted < 0 if self.task == "classification" else np.isnan(predicted)
 
 
@@ -217,7 +219,7 @@ def fold_tables(
 ) -> FoldTables:
     """The tables of a cross-validation, checked for consistency; messages call it `where`.
 
-    If the names of the `classes` are given, so is their number: none for a numeric target.
+    If the names of the `classes` are given, there must be as many: none for a numeric target.
     StoreError names the first table that is missing or does not fit.
     """
     given = CheckedArrays(tables, where)
@@ -302,7 +304,7 @@ def _measures(given: CheckedArrays, n_splits: int, repeats: int) -> dict[str, An
 
 
 def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:
-    """The tables of a study of stability, for the metrics its parameters name; as `fold_tables`."""
+    """The tables of a stability study, for the metrics its parameters name; see `fold_tables`."""
     given = CheckedArrays(stage.tables, where)
     kept = given.flags("kept", (None, n_features))
     if len(kept) < 2:
@@ -354,7 +356,7 @@ _DOUBTFUL = 0.05
 
 @attrs.frozen(kw_only=True, eq=False)
 class BootstrapTables:
-    """How often each column was kept, and the critical count from which on it is relevant.
+    """How often each column was kept, and the critical count above which it is relevant.
 
     Parameters
     ----------
@@ -364,16 +366,16 @@ class BootstrapTables:
     n : int
         Number of bootstraps.
     promise : tuple of str
-        What the test guarantees for the relevant ones.
+        What the test guarantees for relevant columns.
     lower, upper : (m,) float64, optional
         Bounds of z / n.
     p : (m,) float64, optional
     level : float, optional
-        The largest p of a relevant one.
+        The largest p of a relevant column.
     doubt : (m,) float64, optional
         Probability that another seed decides differently.
     matrix : (n, m) bool, optional
-        Which bootstrap kept which.
+        Which bootstrap kept which column.
     """
 
     columns: NDArray[np.int64]
@@ -391,7 +393,7 @@ class BootstrapTables:
 
     @property
     def borderline(self) -> NDArray[np.bool_]:
-        """(m,) bool, which decisions another seed may reverse: in doubt by more than 0.05."""
+        """Mask, (m,), of decisions that another seed reverses with a probability above 0.05."""
         return np.zeros(len(self.z), bool) if self.doubt is None else self.doubt > _DOUBTFUL
 
 
@@ -410,7 +412,7 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
         n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
         if n < 1:
             return None
-        # A stage numbers its input columns.
+        # Stages number their input columns, displays number those of the table.
         seen = stage.features_in
         shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
         critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
@@ -438,10 +440,11 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
 
 
 def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
-    """The columns of the table that a kept column stands for, by that column.
+    """The columns of the table that each kept column stands for, by the kept column.
 
-    None where the stage has no table ``stands-for`` (n_in,): for each column that it saw, the place
-    among these of the one that is kept in its stead, its own where that is itself.
+    None if the stage has no table ``stands-for`` (n_in,). For each column that the stage saw, this
+    holds the place, among these, of the one kept in its stead; its own place if it stands for
+    itself.
     """
     stands_for, seen = stage.tables.get("stands-for"), stage.features_in
     if stands_for is None or stands_for.shape != seen.shape or stands_for.dtype.kind not in "iu":
@@ -456,7 +459,7 @@ def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
 
 
 def convergence(stage: StageRecord) -> NDArray[np.float64] | None:
-    """The cost by iteration, finite, two at least; None where the stage has none to draw."""
+    """The cost by iteration; None if the stage does not have two finite ones or more to draw."""
     cost = stage.tables.get("cost")
     if cost is None or cost.ndim != 1 or cost.size < 2 or cost.dtype.kind not in "fiu":
         return None

@@ -67,8 +67,8 @@ class Checkpoint:
 
     Notes
     -----
-    A file ``units-000001`` is written beside, synced and moved into place; it is never changed. A
-    run that is killed loses what finished after the last of them, and nothing before it.
+    A file ``units-000001`` is written under another name, synced and moved into place; it is never
+    changed. A run that is killed loses the units that finished after the last file, and no others.
     """
 
     def __init__(self, out: Path, lock: FolderLock, every: float = 0.2) -> None:
@@ -113,8 +113,8 @@ class Checkpoint:
         overwrite : bool
             Whether a file at `out` may be replaced in the end.
         mixed : bool
-            Whether units may be of another numeric fingerprint (`numerics`); then `mixed`
-            of the checkpoint says in what they differ from what is computed now.
+            Whether units may have another numeric fingerprint (`numerics`); the attribute `mixed`
+            then lists the differences from what is computed now.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Checkpoint:
         )
 
     def _mend_manifests(self, stored: Manifest) -> None:
-        """Write the manifest again where it, or its copy, is damaged or gone."""
+        """Write the manifest or its copy again if it is damaged or missing."""
         for name in NAMES:
             path = self.folder / name
             try:
@@ -205,7 +205,7 @@ class Checkpoint:
         stored.keep(self.folder)
 
     def _remove_manifests(self) -> None:
-        # The manifest itself goes last: units without one would be of no known run.
+        # The manifest itself goes last: units without one would belong to no known run.
         for name in reversed(NAMES):
             _remove(self.folder / name)
 
@@ -224,7 +224,7 @@ class Checkpoint:
         )
 
     def _mix(self, stored: Manifest, manifest: Manifest, last: int) -> None:
-        """Keep in the manifest which files of units are of which numeric fingerprint."""
+        """Record in the manifest which files of units have which numeric fingerprint."""
         now = dict(manifest.numerics)
         earlier = stored.earlier
         if stored.numerics and dict(stored.numerics) != now:
@@ -365,7 +365,7 @@ class Checkpoint:
         Raises
         ------
         StoreError
-            As `close` says.
+            As in `close`.
         """
         self._guard.acquire()
         self.close()
@@ -400,12 +400,12 @@ class Checkpoint:
     def fit_steps(
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
     ) -> FitSteps:
-        """Steps of one long fit; `fsframe.method.run.Run.units` says what they are."""
+        """The steps of one long fit, as `fsframe.method.run.Run.units` describes them."""
         return FitSteps(self, call_key("own", what, data, run, upstream=upstream))
 
 
 class FitSteps:
-    """The steps of one fit, by number; `fsframe.method.run.Run.units` gives one.
+    """The steps of one fit, by number; `fsframe.method.run.Run.units` makes it.
 
     `call` is the key of the fit, under which `checkpoint` stores finished steps.
     """

@@ -28,12 +28,12 @@ NUMERIC_PARTS = ("blas", "simd", "kernels", "libm")
 """Parts of `fingerprint` about the machine."""
 
 NUMERIC_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
-"""Libraries whose versions are part of it."""
+"""Libraries whose versions are part of `fingerprint`."""
 
 
 @cache
 def fingerprint() -> Mapping[str, str]:
-    """What numerical results of this process depend on, by name.
+    """The numeric fingerprint: what numerical results of this process depend on, by name.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def numeric_differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> li
 def release(name: str) -> str:
     """The version of an installed distribution, or ``"absent"``; looked up once.
 
-    Of ``python``, major and minor.
+    For ``python``, only major and minor.
     """
     if name == "python":
         return ".".join(platform.python_version_tuple()[:2])
@@ -101,8 +101,10 @@ def _blas() -> list[str]:
 
 
 def _load_blas_of_scipy(site: Path) -> None:
-    """Load SciPy's own BLAS: the library alone if it is in a wheel's folder, which takes a tenth of
-    the time of `scipy.linalg`."""
+    """Load SciPy's BLAS.
+
+    If it is in a wheel's folder, the library alone: a tenth of the time of `scipy.linalg`.
+    """
     for library in sorted((site / "scipy.libs").glob("*openblas*")):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(library))
@@ -204,14 +206,14 @@ def is_packable(path: str) -> bool:
 def compact(items: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The datasets of a stage that must be written, and how to reconstruct the others, by path.
 
-    The second is `TRIANGLE` for a matrix of which the first holds the upper triangle only, and the
-    path of another dataset for one that is left out since it is bit for bit that one. O(bytes).
-    Arrays under 4 KiB are written as they are.
+    The second mapping holds `TRIANGLE` for a matrix of which only the upper triangle is written,
+    and the path of another dataset for one that is left out because it has the same bits. Arrays
+    under 4 KiB are written as they are. O(bytes).
     """
     written: dict[str, Any] = {}
     packing: dict[str, str] = {}
     first: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    # The pair weights first, so that a model's copy of them refers to them and not they to it.
+    # Pair weights first, so that a model's copy refers to them, and not the other way round.
     for path in sorted(items, key=lambda path: (not path.startswith("pair_weights/"), path)):
         value = items[path]
         if not (is_packable(path) and isinstance(value, np.ndarray)) or not _worth(value):
@@ -241,7 +243,7 @@ def triangle_of(square: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The symmetric matrix whose upper triangle is given; ValueError if there is none.
+    """The symmetric matrix whose upper triangle is given; ValueError if it is not a triangle.
 
     >>> square_of(np.array([1.0, 2.0, 3.0]))
     array([[1., 2.],
@@ -267,12 +269,12 @@ def _worth(array: NDArray[Any]) -> bool:
 
 
 def _is_symmetric(array: NDArray[Any]) -> bool:
-    """Whether it is a square matrix of 64-bit floats equal to its transpose, bit for bit."""
+    """Whether an array is a square matrix of float64 equal to its transpose, bit for bit."""
     if array.dtype != np.float64 or array.ndim != 2 or array.shape[0] != array.shape[1]:
         return False
-    # As integers: zeros of different signs and NaNs of different payload are told apart.
+    # As integers, zeros of different signs and NaNs of different payload are different.
     bits = np.ascontiguousarray(array).view(np.int64)
-    # Most matrices that are not symmetric show it at once.
+    # The first rows and columns rule out most matrices that are not symmetric.
     return np.array_equal(bits[:8], bits[:, :8].T) and np.array_equal(bits, bits.T)
 
 
@@ -284,7 +286,7 @@ def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if place == other_place and one.strides == other.strides:
         return True
     a, b = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
-    # A look at the beginning tells most arrays apart.
+    # The first bytes tell most arrays apart.
     return bool((a[:64] == b[:64]).all() and (a == b).all())
 
 
@@ -300,7 +302,7 @@ def json_text(value: Any, where: str) -> str:
 
 
 def json_value(text: str | bytes) -> Any:
-    """The value of JSON text; ValueError or RecursionError if it is none, or not finite."""
+    """The value of JSON text; ValueError or RecursionError if it is invalid or not finite."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite)
 
 
@@ -369,7 +371,7 @@ _LISTED = frozenset({"columns", "i", "j", "weight"})
 
 
 def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
-    """The arrays of a selection by path; those that it lacks are not there.
+    """The arrays that a selection has, by path.
 
     Column numbers are int64 on any machine.
 
@@ -404,7 +406,7 @@ def selection_of(
     carried: Iterable[str] = (),
     model_columns: Any = None,
 ) -> Selection:
-    """The selection that consists of these arrays by path and of the given other parts.
+    """The selection with these arrays, by path, and the other parts given.
 
     The inverse of `selection_arrays`. The input may be untrusted: StoreError if no selection has
     these parts. `model_columns` says which axes of the arrays of the model run over columns.
@@ -454,7 +456,7 @@ def _donors(arrays: dict[str, NDArray[Any]]) -> Donors:
 
 
 def same_donors(one: Selection, other: Selection | None) -> bool:
-    """Whether two selections have the same donors, and have some."""
+    """Whether two selections have donors, and the same ones."""
     a, b = one.donors, None if other is None else other.donors
     if a is None or b is None or a is b:
         return a is not None and a is b

@@ -26,9 +26,9 @@ _PIPELINES = (
     [_SHUFFLE, _DEFLATE, _FLETCHER32],
 )
 _CHECKSUM_BYTES = 4
-# Chunks are about 1 MiB; many small ones cost more than what is in them.
+# Chunks are about 1 MiB. Many small ones would cost more than their content.
 _FREE_CHUNKS, _SMALL_CHUNK = 64, 1 << 16
-# Even expanded a thousandfold at most 64 MiB.
+# Chunks of this size take 64 MiB at most, even if expanded a thousandfold.
 _HARMLESS_CHUNK = 1 << 16
 _HDF5_ERRORS = (
     zlib.error,
@@ -86,10 +86,10 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class GuardedGroup:
-    """A group of which only what docs/file-format.md allows can be read.
+    """A group from which only what docs/file-format.md allows can be read.
 
-    Everything else is a StoreError. `path` is for messages, empty for the root; `budget` is shared
-    by all groups of a file.
+    Anything else is a StoreError. `path` is for messages, empty for the root; `budget` is shared by
+    all groups of a file.
     """
 
     def __init__(self, group: Any, path: str, budget: _Budget) -> None:
@@ -100,7 +100,7 @@ class GuardedGroup:
 
     @_guarded
     def members(self) -> tuple[str, ...]:
-        """Names of the members, sorted; each is a hard link to an object nothing else links to."""
+        """Names of the members, sorted; StoreError if one is not a hard link."""
         count = self._group.get_num_objs()
         if count > self._limits.members:
             raise self._refuse(f"has {count} members; at most {self._limits.members} are allowed")
@@ -206,7 +206,7 @@ class GuardedGroup:
         self._budget.take(size, where)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """The member dataset of that name as texts, in order; it has one dimension."""
+        """The member dataset of that name as texts; StoreError if it has several dimensions."""
         array = self.array(name, "text")
         if array.ndim != 1:
             raise StoreError(f"{self.path}/{name} is not a list of texts")
@@ -259,8 +259,8 @@ class GuardedGroup:
     def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, gzip: bool) -> None:
         """Check that all chunks exist, have checksums, and decompress to their declared size.
 
-        HDF5 decompresses a chunk to whatever length it has, a thousand times the stored one, before
-        it compares that with the declared length.
+        HDF5 decompresses a chunk to its full length, up to a thousand times the stored one, before
+        comparing it with the declared length.
         """
         shape, chunk = dataset.shape, dataset.get_create_plist().get_chunk()
         expected = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
@@ -312,7 +312,7 @@ class GuardedGroup:
 
 
 def _plain_type(stored: Any) -> np.dtype[Any] | None:
-    """The NumPy type of a stored one that the format allows, or None."""
+    """The NumPy type of a stored type; None if the format does not allow it."""
     if isinstance(stored, h5py.h5t.TypeStringID):
         return None if stored.is_variable_str() else np.dtype(f"S{stored.get_size()}")
     if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID, h5py.h5t.TypeEnumID)):

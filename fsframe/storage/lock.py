@@ -70,7 +70,7 @@ class Holder:
         return bool(self.boot) and self.boot == boot_id()
 
     def alive(self) -> bool | None:
-        """Whether this process still runs; None if it runs on another machine, or might."""
+        """Whether this process still runs; None if it may run on another machine or container."""
         same_host = self.host == socket.gethostname()
         if self.same_start:
             # The host name may change (a requeued job); containers have PID namespaces.
@@ -113,12 +113,12 @@ class FolderLock:
 
     @classmethod
     def take(cls, folder: Path) -> FolderLock:
-        """The lock of an existing folder.
+        """Take the lock of an existing folder.
 
         Raises
         ------
         StoreError
-            Naming the holder, or why it cannot be taken.
+            If it cannot be taken; the message names the holder, or the reason.
         """
         path = folder / "lock"
         while True:
@@ -177,7 +177,7 @@ def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
         # In another PID namespace, or on another machine: only a shared kernel can tell.
         return bool(locked) and holder.same_start
     if alive and locked and holder.pid == me.pid:
-        # This process itself, which has released it.
+        # This process itself, which has released an earlier lock.
         return True
     return not alive
 

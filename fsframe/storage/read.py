@@ -1,4 +1,4 @@
-"""Run files read and verified."""
+"""Read and verify run files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
         `limits`; no code is loaded and no other file opened. The plugins that made it need not be
         installed.
     limits : Limits, optional
-        Those of the format by default.
+        By default those of the format.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
 
 
 def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) -> RunRecord:
-    """The record in the bytes of a whole run file, which messages call `where`; as `load_run`."""
+    """The record in the bytes of a whole run file, called `where` in messages; as `load_run`."""
     bounds = limits or Limits()
     version = check_seal(content, where)
     try:
@@ -111,7 +111,10 @@ def _content(path: Path, where: str, limits: Limits) -> bytes:
 
 
 def _all_of(file: Any, size: int, where: str) -> bytes:
-    """The `size` bytes of a file; reads no more, since a buffer of that size is allocated."""
+    """The `size` bytes of a file; StoreError if it has grown.
+
+    Reading is bounded, since a buffer of the given size is allocated.
+    """
     content: bytes = file.read(size + 1)
     if len(content) > size:
         raise StoreError(f"{where} is being written by another program; read it when that is done")
@@ -182,7 +185,7 @@ def _attributes(group: GuardedGroup, kinds: Mapping[str, type], version: int) ->
 
 
 def _fields(attributes: Mapping[str, Any], others: Collection[str]) -> dict[str, Any]:
-    """The fields of a record that have the values of attributes, except of the `others`."""
+    """The fields of a record with the values of attributes, without the `others`."""
     return {spec.field_name(n): value for n, value in attributes.items() if n not in others}
 
 
@@ -302,10 +305,10 @@ def _free_arrays(group: GuardedGroup, folder: str) -> dict[str, NDArray[Any]]:
 
 
 def _unpack(group: GuardedGroup, arrays: dict[str, NDArray[Any]]) -> None:
-    """Reconstruct, in `arrays`, those that `packing` describes.
+    """Add to `arrays` those that `packing` describes.
 
     Each counts as if it were written in full, since its digest is computed: a short text must not
-    cause that a hundred thousand times.
+    cause a hundred thousand such computations.
     """
     packing = _json(group, "packing", dict)
     where = f"{group.path}/packing"

@@ -1,4 +1,4 @@
-"""What is stored of a run and its stages, as frozen objects, and what their digests cover."""
+"""Frozen records of a run and its stages, as stored, and the contents of their digests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _key(value: Any) -> tuple[int, ...]:
 
 
 def _of_selection(name: str) -> Any:
-    """The default of a field of a stage: what its selection has; nothing without."""
+    """The default of a field of a stage: that of its selection, or empty if it has none."""
 
     def part(stage: StageRecord) -> Any:
         value = getattr(stage.selection, name, None)
@@ -93,9 +93,9 @@ class StageRecord:
         Its selection, in column numbers of the original table; None for a stage that does not
         select.
     model, tables : mapping of str to array
-        Of a stage without a selection; otherwise they are the selection's.
+        Given for a stage without a selection; otherwise they are the selection's.
     warnings : tuple of str
-        Likewise.
+        Likewise for warnings.
     seconds : float
         Time taken; enters no digest.
     seed : tuple of int
@@ -191,10 +191,10 @@ def stage_items(stage: StageRecord) -> dict[str, Any]:
 
 
 def axes_text(stage: StageRecord) -> str:
-    """Which axes of the arrays of a stage's model run over columns, as JSON; empty if undeclared.
+    """The axes of a stage's model arrays that run over columns, as JSON; empty if undeclared.
 
-    A dataset of the file that enters no digest: it says how arrays are to be read, which are
-    themselves covered.
+    A dataset of the file that enters no digest: it only says how to read arrays that are covered
+    themselves.
     """
     declared = {} if stage.selection is None else dict(stage.selection.model_columns)
     return json_text(declared, f"model_columns of stage {stage.name}") if declared else ""
@@ -232,7 +232,7 @@ def _stages(value: Any) -> tuple[StageRecord, ...]:
 
 
 def _fills(selection: Selection) -> bool:
-    """Whether the stage itself gave values for missing ones."""
+    """Whether the stage that made a selection fills gaps itself."""
     return (selection.fill is not None and "fill" not in selection.carried) or (
         selection.donors is not None and "donors" not in selection.carried
     )
@@ -255,7 +255,7 @@ class DataRecord:
     n_samples, n_features : int
     task : {"classification", "regression", "survival"}
     feature_names, class_names : tuple of str
-        The second in the order of the class codes; empty for regression.
+        Classes are in the order of their codes; none for regression.
     """
 
     name: str
@@ -372,7 +372,7 @@ class RunRecord:
         if not isinstance(groups, Mapping):
             return None
         name, number = groups.get("name"), groups.get("number")
-        # The file may come from anybody.
+        # The file may be untrusted.
         if not isinstance(name, str) or not isinstance(number, int) or isinstance(number, bool):
             return None
         return (name, number) if 2 <= number <= self.n_samples else None
@@ -405,21 +405,21 @@ class RunRecord:
     def as_result(self) -> RunRecord:
         """This run as a `fsframe.SelectionResult`, which has tables, plots and exports.
 
-        The class is in a higher layer, which is named rather than imported.
+        The class is in a higher layer, so that its module is imported only here.
         """
         found: RunRecord = import_module("fsframe.show.results").as_result(self)
         return found
 
     def plot(self, *args: Any, **options: Any) -> Any:
-        """Plot the run: arguments and errors as of `fsframe.SelectionResult.plot`."""
+        """Plot the run: arguments and errors as for `fsframe.SelectionResult.plot`."""
         return self.as_result().plot(*args, **options)
 
     def to_sklearn(self) -> Any:
-        """The run as a transformer of scikit-learn: as of `fsframe.SelectionResult.to_sklearn`."""
+        """The run as a scikit-learn transformer, as from `fsframe.SelectionResult.to_sklearn`."""
         return self.as_result().to_sklearn()
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the run file to `path`: errors as of `fsframe.SelectionResult.save`."""
+        """Write the run file to `path`: errors as for `fsframe.SelectionResult.save`."""
         return self.as_result().save(path, overwrite=overwrite)
 
     def pair_table(self) -> AnswerTable:
@@ -444,7 +444,7 @@ class RunRecord:
         ranking = [pair for pair in selecting if not _fills(pair[1])]
         if not ranking:
             return selecting
-        # A last one may have left out columns without any value.
+        # A last stage that fills gaps may have left out columns without any value.
         same = set(ranking[-1][1].selected.tolist()) == set(self.selected.tolist())
         return ranking if same else [*ranking, selecting[-1]]
 
@@ -520,7 +520,7 @@ class RunRecord:
     def digests(self) -> dict[str, str]:
         """SHA-256 of each stage and of the result, by their path in the file.
 
-        Equal data, chain and seed give equal digests at any time, where the numeric fingerprints
+        Equal data, chain and seed give equal digests at any time if the numeric fingerprints
         (`fsframe.storage.encoding`) are equal.
         """
         placed = zip(self.stage_paths(), self.stages, strict=True)

@@ -61,7 +61,7 @@ STAGE_ARRAYS: dict[str, str] = {
     "fill": "float64",
     "features_in": "int64",
 }
-"""In the order in which units hold them: bytes of units depend on it, run files do not."""
+"""In the order in which units hold them: the bytes of units depend on it, run files do not."""
 STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
 STAGE_GROUPS = ("donors", "model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")
@@ -83,7 +83,7 @@ DONOR_ARRAYS: dict[str, str] = {
 }
 
 STAGE_FOLDERS: dict[str, dict[str, str]] = {"pair_weights": PAIR_ARRAYS, "donors": DONOR_ARRAYS}
-"""The groups of a stage whose arrays the format names; in this order units hold them."""
+"""The groups of a stage whose arrays the format names, in the order in which units hold them."""
 
 RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}
 RESULT_ARRAYS: dict[str, str] = {"selected": "int64", "scores": "float64"}
@@ -106,7 +106,7 @@ PAIR_TEST_ARRAYS: dict[str, str] = {
 PAIR_TEST_GROUPS = ("tables",)
 
 TEXT_BYTES = 72
-"""What the object of a text takes besides its characters."""
+"""Bytes that a text object takes besides its characters."""
 
 SINCE: dict[str, int] = {"donors": 3, "fill": 2, "packing": 2, "pair_tests": 2}
 """The version that introduced an attribute, dataset or group; earlier files cannot have it."""
@@ -119,7 +119,7 @@ NUMBER_TYPES = frozenset(
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """How much a reader takes from a file before it refuses it (section 5 of the format).
+    """Limits above which a reader refuses a file (section 5 of the format).
 
     `array_bytes` bounds the elements of all datasets together, and so does `free_bytes` plus
     `total_expansion` times the size of the file: a small file cannot ask for much memory. A text
@@ -162,7 +162,7 @@ def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
     """The 512 bytes that seal an HDF5 image of that encoding version, by default the newest.
 
     docs/file-format.md, section 1. Every byte of the seal follows from the image, so a change in
-    the seal is seen as surely as one in the image.
+    the seal is noticed as reliably as one in the image.
     """
     text = (
         f"{ENCODING_TYPE} {spec.ENCODING_VERSION if version is None else version}\n"

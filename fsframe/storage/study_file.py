@@ -63,13 +63,13 @@ class StudyRecord:
     name : str
     tables, chains, beside, measures : tuple of str
         Names of the tables, chains with their classifiers, classifiers evaluated on all features,
-        and measures, the first of which is compared by.
+        and measures, the first of which is used for comparisons.
     seeds : tuple of int
     rope : float
     sha256 : tuple of str
-        Of the tables.
+        Digests of the tables.
     runs : mapping of StudyCell to RunRecord
-        None for a classifier that does not accept a table on all features.
+        A classifier that does not accept a table with all its features has no run.
     source : str
         The text that the study was read from.
     """
@@ -136,7 +136,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def load_study(path: str | os.PathLike[str]) -> StudyRecord:
-    """The study in a file, every run of it verified as `load_run` does.
+    """The study in a file, with every run verified as by `load_run`.
 
     Raises
     ------

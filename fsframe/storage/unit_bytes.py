@@ -25,7 +25,7 @@ _TEXT = re.compile(r"U[1-9][0-9]{0,7}")
 _DIMENSIONS = 8
 # Computing the name of a dtype takes time.
 _NAMES = {np.dtype(name): name for name in sorted(NUMBER_TYPES)}
-# Short forms are not worth a check in small arrays.
+# In smaller arrays, short forms are not worth a check.
 _SHORT_FROM = 16
 
 MOST_BYTES = 8 * 1024**3
@@ -166,7 +166,7 @@ def _array(
         size, first = math.prod(shape), int(values[0])
         if first + size > 1 << 63:
             raise StoreError("it counts beyond 64 bits")
-        # From zero: what follows the last whole number of 64 bits could not be named as the stop.
+        # From zero, since a stop of 2^63 does not fit into 64 bits.
         counted = np.arange(size, dtype=np.int64)
         counted += first
         return counted.reshape(shape)
@@ -185,8 +185,9 @@ Arrays = dict[str, NDArray[Any]]
 def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
     """The arrays of all results, by name, in one mapping, from which `unstack` restores them.
 
-    ``every/NAME`` is the array of that name, which is the same in all results. ``joined/NAME`` and
-    ``sizes/NAME`` are one-dimensional arrays end to end. ``3/NAME`` is that of result 3.
+    ``every/NAME`` is an array that is the same in all results. ``joined/NAME`` holds
+    one-dimensional arrays end to end, of the lengths ``sizes/NAME``. ``3/NAME`` is that of result
+    3 alone.
 
     >>> arrays = stack([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
     >>> {name: array.tolist() for name, array in arrays.items()}
@@ -248,7 +249,7 @@ def split_joined(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> lis
     ):
         raise StoreError("it holds joined arrays whose sizes do not fit")
     ends = np.cumsum(sizes).tolist()
-    # Read-only before it is cut, so that not every piece has to be made so.
+    # Read-only before it is cut, so that all pieces are.
     array = freeze(array)
     return [array[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
 

@@ -1,4 +1,4 @@
-"""The files of units and the manifest that lists them."""
+"""The files of units, and the manifest that says to which run they belong."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Manifest:
     sha256 : str
         `Dataset.sha256` of the table.
     memory : int
-        Bytes by which methods choose their algorithm (`fsframe.method.run.Run.route`); 0 in
-        manifests of earlier releases, which do not say it.
+        Bytes by which methods choose their algorithm (`fsframe.method.run.Run.route`); 0 if
+        unknown, as in manifests of earlier releases.
     software : mapping of str to str
         Version of everything that may change a bit of the result.
     request : mapping of str to str
@@ -77,8 +77,8 @@ class Manifest:
         The fingerprint (`fsframe.storage.encoding`) of the process that wrote the
         latest units.
     earlier : tuple of (int, mapping)
-        Of a mixed run: the number of the last file of units, and the fingerprint, of each process
-        before it that had another one.
+        For a mixed run: of each earlier process with another fingerprint, the number of its last
+        file of units and the fingerprint.
     """
 
     chain: str
@@ -115,7 +115,7 @@ class Manifest:
     def identity(self) -> str:
         """SHA-256 of the request: equal for equal chain, seed, table, memory and versions.
 
-        docs/file-format.md, section 4. What is stored of a run is its result if both are equal.
+        docs/file-format.md, section 4. Stored results of equal identity answer the same request.
         """
         return self._identity(self.software, providers(self.chain))
 
@@ -137,10 +137,10 @@ class Manifest:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
-        """Why units of this run cannot serve the `other` one; nothing if they can.
+        """Why units of this run cannot serve the `other` one; empty if they can.
 
-        With `mixed`, another numeric fingerprint is no reason; without it, neither is one with
-        which this run was resumed before.
+        Another numeric fingerprint is no reason if `mixed`, or if this run was resumed with it
+        before.
 
         >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
         >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
@@ -191,7 +191,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """The manifest at `path`, which may be untrusted; StoreError if none, or changed since."""
+        """The manifest at `path`, which may be untrusted; StoreError if it is damaged or none."""
         try:
             with open(path, "rb") as file:
                 content = file.read(_MOST_BYTES)
@@ -245,11 +245,11 @@ class Manifest:
 
 
 def software(chain: object, *, former: bool = False) -> dict[str, str]:
-    """Versions of everything that may change a bit of what `chain`, or its text, gives.
+    """Versions of everything that may change a bit of the results of `chain`, or of its text.
 
-    Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
-    a `base` too; of a class that this process has registered, a digest of its code. With `former`,
-    plugins are those that offered the methods in earlier releases.
+    These are the interpreter (major and minor), numerical libraries, and the plugins of every
+    stage, also within a `base`; for a class that this process has registered, a digest of its code.
+    With `former`, plugins are those that offered the methods in earlier releases.
     """
     versions = {name: release(name) for name in ("python", *SOFTWARE)}
     for _, offer in _offers(str(chain)):
@@ -259,9 +259,9 @@ def software(chain: object, *, former: bool = False) -> dict[str, str]:
 
 
 def providers(text: str, *, former: bool = False) -> dict[str, str]:
-    """Who offers each method of a chain, those within a `base` too, by the name asked for.
+    """The provider of each method of a chain, also within a `base`, by the name asked for.
 
-    With `former`, who offered it in earlier releases.
+    With `former`, the provider in earlier releases.
     """
     return {
         name: (offer.entry.former_provider if former else "") or offer.provider
@@ -339,7 +339,7 @@ def unit_file(units: Sequence[tuple[Unit, bytes]]) -> bytes:
 
 
 def read_index(path: Path) -> Mapping[Unit, Place]:
-    """Location of each unit in a file whose checksum is right; StoreError says what is wrong."""
+    """The place of each unit in a file; StoreError, saying what is wrong, if it is damaged."""
     content = _content(path)
     head = _HEAD.match(content)
     if head is None:
@@ -368,7 +368,7 @@ def read_index(path: Path) -> Mapping[Unit, Place]:
 
 
 def read_unit(place: Place) -> bytes:
-    """The bytes of a unit, checked once more; StoreError if they have changed since."""
+    """The bytes of a unit, verified again; StoreError if they have changed."""
     try:
         with open(place.path, "rb") as file:
             file.seek(place.offset)
@@ -420,8 +420,8 @@ def call_key(
 ) -> str:
     """The key under which the units of one call are stored.
 
-    `what` is the kind of work, `text` which chain or stage does it. The result is the key of `run`,
-    where its parts begin, and 32 hexadecimal digits of a SHA-256 over everything else. The key
+    `what` is the kind of work, `text` the chain or stage that does it. The result is the key of
+    `run`, where its parts begin, and 32 hexadecimal digits of a SHA-256 of everything else. The key
     makes calls of one run differ; the digest protects a stage that calls twice under one key with
     different tables.
     """
@@ -461,7 +461,7 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
 
 
 _known_digests: dict[int, tuple[Any, str]] = {}
-"""By the identity of a table's matrix, a weak reference to it and its digest: calls share both."""
+"""Weak references to matrices of tables, and their digests, by identity: calls share a table."""
 
 
 def _table_digest(data: Dataset) -> str:

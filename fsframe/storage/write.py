@@ -1,4 +1,4 @@
-"""Writing a run file: built in memory, sealed, read back, then moved into place."""
+"""Write a run file: build it in memory, seal it, read it back, then move it into place."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def check_run_name(path: str | os.PathLike[str]) -> None:
 
 
 def run_file_content(record: RunRecord) -> bytes:
-    """A whole run file, as `write_run` leaves it; StoreError as `run_image`."""
+    """The bytes of a whole run file, as `write_run` writes it; StoreError as in `run_image`."""
     image = run_image(record)
     return make_seal(image) + image
 
@@ -94,8 +94,8 @@ def run_file_content(record: RunRecord) -> bytes:
 def run_image(record: RunRecord) -> bytes:
     """The HDF5 part of a run file, as bytes that depend on the record alone.
 
-    StoreError if the format cannot represent the record. Readers take only so much from a small
-    file (`Limits.memory`). Where arrays compress better than that, such as a table of zeros, the
+    StoreError if the format cannot represent the record. Readers accept only so much from a small
+    file (`Limits.memory`). If arrays compress better than that, as a table of zeros does, the
     smallest one that makes the difference stays uncompressed.
     """
     written = _Written()
@@ -109,8 +109,7 @@ def run_image(record: RunRecord) -> bytes:
 
 @attrs.define
 class _Written:
-    """Sizes of the arrays of an image, before and after unpacking, the number of texts, and which
-    arrays stay uncompressed."""
+    """The arrays of an image: which stay uncompressed, sizes, number of texts, bytes unpacked."""
 
     plain: frozenset[int] = frozenset()
     sizes: list[int] = attrs.field(factory=list)
