@@ -1,4 +1,4 @@
-"""Compiled functions, their cache, bits and threads."""
+"""Compiled functions and their cache, counts of bits, and threads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _VARIABLE = "NUMBA_NUM_THREADS"
 
 
 def unset_senseless_threads() -> None:
-    """Remove ``NUMBA_NUM_THREADS`` from the environment if it is no number from 1, with a remark.
+    """Remove ``NUMBA_NUM_THREADS`` from the environment, with a remark, unless it is 1 or more.
 
-    No kernel uses the threads of numba. Of 0, importing numba fails, and the plugin that imports it
-    would be blamed; of what is no number, numba prints a traceback.
+    No kernel uses the threads of numba. With 0, importing numba fails, and the plugin that imports
+    it would be blamed; with text that is not a number, numba prints a traceback.
     """
     value = os.environ.get(_VARIABLE)
     if value is None:

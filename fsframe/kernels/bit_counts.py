@@ -90,7 +90,7 @@ def shifted(typing_context: Any, address: Any, offset: Any) -> Any:
 
 
 def _sums(builder: Any, n: Any, count: int, terms: Callable[[Any], list[Any]]) -> list[Any]:
-    """Generate a loop over w < n; returns the sums of the `count` vectors that ``terms(w)`` makes.
+    """Generate a loop over w < n, and return the sums of the `count` vectors from ``terms(w)``.
 
     LLVM's loop vectoriser leaves the plain loop scalar (measured 0.26 ns per word against 0.08),
     hence explicit vectors; on a machine without wide registers LLVM splits them.
@@ -198,7 +198,7 @@ def _common_with_vectors(builder: Any, first: Any, rows: list[Any], w: Any, n: A
 
 
 def _differing(bits: int) -> Terms:
-    """Places where codes of `bits` bits differ, of eight lanes and each row.
+    """Terms that count the places where codes of `bits` bits differ between eight lanes and rows.
 
     Bit q of the codes has the words n·q to n·(q + 1) - 1.
     """
@@ -263,7 +263,7 @@ All are addresses of n times eight words; ``out[b]`` is written for b < 4.
 def count_rows(
     lanes: Any, rows: Any, n_rows: int, stride: int, first: int, n: int, out: Any
 ) -> None:
-    """Common bits of one bit row of eight features with each of some other bit rows.
+    """Count the bits that a bit row of eight features has in common with each of other bit rows.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def count_rows(
 def count_differences(
     lanes: Any, rows: Any, n_rows: int, stride: int, bits: int, n: int, out: Any
 ) -> None:
-    """Places where codes of one or two bits differ, of eight instances and each of some others.
+    """Count the places where codes of one or two bits differ between eight instances and others.
 
     Parameters
     ----------
@@ -321,5 +321,5 @@ def count_differences(
 
 @njit(inline="always")
 def common_bits(row: Any, other: Any, n: int, out: Any) -> None:
-    """Common bits of two rows, addresses of n times eight words each, into ``out[0]``."""
+    """Write the number of common bits of two rows, addresses of 8 n words each, to ``out[0]``."""
     _common_1(row, other, 0, n, out)

@@ -1,4 +1,4 @@
-"""Compiled functions and where their machine code is kept."""
+"""Compile functions, and keep their machine code on disk."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """The first folder."""
+        """The first cache folder."""
         return str(next(iter(_folders(self._file)), ""))
 
     def flush(self) -> None:
@@ -165,10 +165,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def _ready_to_link(target_context: Any, code: Any) -> None:
-    """What machine code needs when it is loaded: numba's allocation of arrays.
+    """Initialise what loaded machine code needs: numba's allocation of arrays.
 
-    What only a compilation needs, which takes a third of a second to import, is left to the first
-    one, unless the code calls the one helper that is registered there (hashes of text).
+    The rest, which takes a third of a second to import, is left to the first compilation, unless
+    the code calls the one helper that is registered there (hashes of text).
     """
     rtsys.initialize(target_context)
     if b"_numba_hashsecret" in pickle.dumps(code):
@@ -176,7 +176,7 @@ def _ready_to_link(target_context: Any, code: Any) -> None:
 
 
 KEPT: Counter[str] = Counter()
-"""Folder → number of kernels stored by this process; under ``""`` those removed at its end."""
+"""Number of kernels that this process stored by folder; under ``""`` those that it did not keep."""
 
 _REFUSED: set[Path] = set()
 """Folders that could not be written to in this process; they are not tried again."""
@@ -188,7 +188,7 @@ def _sealed(key: str, payload: Any) -> bytes:
 
 
 def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
-    """The code in a file; None if there is no file, or others than `owners` can have written it.
+    """The code in a file; None if there is no file, or anyone but `owners` can have written it.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
     """
     try:
         with path.open("rb") as file:
-            # Of the open file: the one at this path may be replaced at any time.
+            # The open file is checked: the one at this path may be replaced at any time.
             reason = distrust(os.fstat(file.fileno()), owners)
             if reason:
                 _note_distrusted(path, reason)
@@ -216,10 +216,10 @@ def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
 
 
 class _Code(pickle.Unpickler):
-    """Reads the code of a kernel without importing the modules of numba that it was compiled by."""
+    """Reads the code of a kernel without importing the numba modules that it was compiled in."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a pickle names; environments are made by `_environment`."""
+        """The object that a pickle names; `_environment` makes environments."""
         if (module, name) == ("numba.core.environment", "_rebuild_env"):
             return _environment
         return super().find_class(module, name)
@@ -229,8 +229,8 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     """The environment of a compiled function: its constants, and the globals of its module.
 
     Compiled code without Python objects reads the constants only. Modules of numba, whose import
-    takes up to 0.1 s, are therefore not imported; their globals are empty but for the name, by
-    which the environment is stored again.
+    takes up to 0.1 s, are therefore not imported; their globals hold only the name, by which the
+    environment is stored again.
     """
     if module in sys.modules or not module.startswith("numba."):
         return _rebuild_env(module, constants, name)
@@ -364,11 +364,11 @@ def _note_other_folder(folder: Path) -> None:
 
 
 _DISTRUSTED: set[Path] = set()
-"""What holds the folders and files of which this process has said that they are not used."""
+"""The parents of folders and files that this process has reported as not used."""
 
 
 def _note_distrusted(place: Path, reason: str) -> None:
-    """Say that a folder or file is not used: once, for all folders with the same fault."""
+    """Report that a folder or file is not used: once for all that are in the same folder."""
     if place.parent not in _DISTRUSTED:
         _DISTRUSTED.add(place.parent)
         _note(
@@ -385,8 +385,10 @@ def _note(text: str) -> None:
 
 @lru_cache
 def _sources(folder: Path) -> str:
-    """Digest of name, modification time and size of every module of a folder, and of `bit_counts`,
-    whose kernels those of several plugins contain."""
+    """Digest of name, modification time and size of every module of a folder, and of `bit_counts`.
+
+    The kernels of `bit_counts` are part of kernels of several plugins.
+    """
     shared = Path(__file__).with_name("bit_counts.py")
     with contextlib.suppress(OSError):
         states = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
@@ -403,14 +405,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _first_to_announce(file: Path) -> bool:
-    """Whether no process has announced the compilation for the folders of this module's kernels.
+    """Whether compilation is still to be announced for the folders of this module's kernels.
 
-    A marker beside these folders says so, of this version of Python and numba. Of kernels that can
-    be kept nowhere every process says so.
+    A marker beside these folders, for this version of Python and numba, says that it was announced.
+    If kernels can be kept nowhere, every process announces it.
     """
     name = f"fsframe-py{sys.version_info[0]}{sys.version_info[1]}-numba-{numba.__version__}"
     for folder in _writable(file):
-        # One for all plugins; a temporary folder is one for all already.
+        # One marker for all plugins: beside their folders, or in the temporary folder they share.
         place = folder if str(folder) == os.environ.get(_SHARED) else folder.parent
         marker = place / f"{name}.announced"
         try:
@@ -433,8 +435,8 @@ def _in_worker() -> bool:
 class _Compiling(event.Listener):
     """Announces the compilation of kernels; cached kernels raise no event.
 
-    It is announced once for an installation. A terminal shows the elapsed seconds.
-    Garbage collection is paused: it finds nothing, in a sixth of the time of compilation.
+    It does so once per installation; a terminal also shows the elapsed seconds. Garbage collection
+    is paused meanwhile: it would find nothing, and take a sixth of the time of compilation.
     """
 
     def __init__(self) -> None:
@@ -442,7 +444,7 @@ class _Compiling(event.Listener):
         self._depth = 0
         self._meanwhile = contextlib.ExitStack()
 
-    # numba compiles under a lock: one thread at a time, kernels within kernels.
+    # numba compiles under a lock: in one thread at a time, but one kernel may be within another.
     def on_start(self, event: Any) -> None:
         self._depth += 1
         if self._depth > 1:

@@ -20,7 +20,7 @@ def available_threads() -> int:
 
 
 def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
-    """`work` of every unit, in order, in parallel threads.
+    """The results of `work` for all units, in order, computed in parallel threads.
 
     The results depend on `threads` only if units write to the same memory.
 
@@ -59,7 +59,7 @@ def fits_in_threads(threads: int, fit: Callable[[T], R], units: Iterable[T]) -> 
 def in_order(
     pool: ThreadPoolExecutor, work: Callable[[T], R], units: Iterable[T], ahead: int
 ) -> Iterator[R]:
-    """`work` of every unit, in order, while the results are used.
+    """The results of `work` for all units, in order, computed ahead while earlier ones are used.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def in_order(
     work : callable
     units : iterable
     ahead : int ≥ 1
-        Most units that are begun and not yet used; the caller holds one result more.
+        Most units that are begun and not yet used; the caller holds one more result.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def read_ahead(items: Iterator[T], threads: int) -> Iterator[T]:
     Parameters
     ----------
     items : iterator
-        Of anything but None. Its errors are raised where the item would be yielded.
+        Yields anything but None. Its errors are raised where the item would be yielded.
     threads : int
         With 1, no other thread is used, and each item is made when it is asked for.
 
