@@ -37,10 +37,10 @@ _COUNT_SECONDS = 3
 # Time allowed for sending a table, and for cancelling tasks.
 _SEND_SECONDS = 900
 _CANCEL_SECONDS = 1
-# A transfer that failed is tried again after so long.
+# A transfer that failed is tried again after this time.
 _RETRY_SECONDS = 0.2
 _NOTICE_SECONDS = 2
-# After so long without a finished task, check repeatedly whether workers are busy.
+# After this time without a finished task, check repeatedly whether workers are busy.
 _QUIET_SECONDS = 10
 _LOOK_SECONDS = 5
 _IDLE_LOOKS = 3
@@ -53,8 +53,8 @@ _MOST_LISTED = 5
 class _Worker:
     """A worker of the cluster.
 
-    `answer` holds its versions, `differing` their differences; `seen` is the time of its last
-    heartbeat according to the scheduler, `silent` the seconds since it changed.
+    `answer` holds its versions, `differing` how they differ (None until it answers); `seen` is the
+    time of its last heartbeat according to the scheduler, `silent` the seconds since it changed.
     """
 
     address: str
@@ -182,18 +182,19 @@ class ClusterEngine(Engine):
 
     @property
     def workers(self) -> int:
-        """Threads of all workers that are accepted now."""
+        """Number of threads of all workers that are accepted now."""
         self._refresh()
         threads = (w.threads for w in self._known.values() if w.address in self._fit)
         return max(1, sum(threads))
 
     @property
     def ready(self) -> bool:
-        """Whether a worker with the right versions and a recent heartbeat is there."""
+        """Whether there is a worker with the right versions and a recent heartbeat."""
         self._refresh()
         return bool(self._fit)
 
     def _refresh(self) -> None:
+        """Update and judge the list of workers, unless that was done moments ago."""
         self.check()
         # Asking takes a round trip, and workers rarely change.
         if time.monotonic() - self._counted > min(_COUNT_SECONDS, self._patience / 4):
@@ -438,7 +439,7 @@ def _lost() -> EngineError:
 
 
 def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, str]:
-    """The versions of `names` on a worker; of fsframe alone if that cannot report others."""
+    """The versions of `names` on a worker; only that of fsframe if it cannot report them."""
     from importlib.metadata import version
 
     if not names:
@@ -455,7 +456,7 @@ def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, st
 
 
 def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> list[str]:
-    """Differences of the versions of a worker."""
+    """Differences of the versions of a worker from those needed."""
     error = answer.exception()
     if error is not None:
         return [f"versions that it does not report ({one_line(error)})"]

@@ -49,8 +49,8 @@ class ValueMissing(Exception):
 class Shared:
     """The name of a value, and where on this machine its bytes can be mapped.
 
-    `sizes` are the bytes of the pickle and of each buffer; `descriptor` is None where the value is
-    not in mappable memory.
+    `sizes` are the bytes of the token, the pickle and each buffer; `descriptor` is None if the
+    value is not in mappable memory.
     """
 
     token: str
@@ -96,7 +96,7 @@ class SharedValue:
 
     @staticmethod
     def holds(token: str) -> bool:
-        """Whether this process shares a value of that token."""
+        """Whether this process shares a value with that token."""
         return token in _shared
 
     @property
@@ -153,7 +153,7 @@ def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
 
 
 def _mapped(shared: Shared) -> Any:
-    """The value, its arrays in the parent's memory, read-only."""
+    """The value, with its arrays mapped read-only from the process that shares it."""
     if shared.descriptor is None or shared.machine != boot_id():
         raise ValueMissing(shared.token)
     try:
@@ -180,9 +180,9 @@ _ABSENT = "absent"
 
 
 def found_here(names: Iterable[str]) -> dict[str, str]:
-    """The versions of `names` in this process; "absent", or why it cannot be used, where not.
+    """The versions of `names` in this process, with the reason if a plugin cannot be used.
 
-    `names` may include parts of the numeric fingerprint
+    "absent" if there is none. `names` may include parts of the numeric fingerprint
     (`fsframe.storage.encoding.NUMERIC_PARTS`).
     """
     return {name: _found(name) for name in names}
@@ -240,7 +240,7 @@ def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
     Raises
     ------
     RequestError
-        Saying what to do instead.
+        If there are any; the message says what to do instead.
     """
     references = (name.removeprefix("class ") for name in needed if name.startswith("class "))
     problems = list(unreachable_classes(references, program=program))
@@ -273,7 +273,7 @@ T = TypeVar("T")
 
 
 def call_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
-    """A future of what `function` returns or raises, from a thread that keeps no program alive.
+    """Call `function` in a thread that does not keep the program alive; return a future.
 
     >>> call_in_thread(int, "7").result(60)
     7
@@ -293,9 +293,9 @@ def call_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) 
 def call_with_timeout(
     seconds: float, function: Callable[..., T], *arguments: Any, **options: Any
 ) -> T:
-    """What `function` returns or raises; TimeoutError if that takes longer than `seconds`.
+    """The result or error of `function`; TimeoutError if it takes longer than `seconds`.
 
-    It goes on in a thread of its own, which does not keep the program from ending.
+    It then continues in its thread, which does not keep the program alive.
 
     >>> import time
     >>> call_with_timeout(60, int, "7")
@@ -312,7 +312,7 @@ def call_with_timeout(
 
 
 PATIENCE = 60.0
-"""Default for the seconds after which a silent worker is replaced."""
+"""Default number of seconds after which a silent worker is replaced."""
 
 
 @attrs.frozen(kw_only=True)
@@ -367,7 +367,7 @@ class Engine:
         self._workers = workers
         self.tell: Callable[[str], None] = lambda _: None
         """Called with messages about workers, for users."""
-        # With the objects, so that their ids are not used again.
+        # The objects are kept, too, so that their ids are not used again.
         self._tables: dict[tuple[int, ...], tuple[Any, SharedValue]] = {}
 
     @classmethod
@@ -409,16 +409,14 @@ class Engine:
         return self.executor.submit(function, *arguments)
 
     def reference(self, held: SharedValue, *, whole: bool) -> Any:
-        """The reference of a shared value in a task; `whole` if the worker has reported that it
-        lacks it.
-        """
+        """The reference to a shared value in a task; `whole` if the worker reported it missing."""
         return held.parcel if whole else held.shared
 
     mixed = False
     """Whether workers with another numeric fingerprint are accepted."""
 
     def other_numerics(self) -> tuple[str, ...]:
-        """Differences of the numeric fingerprints of working workers from that of this process."""
+        """Differences of the workers' numeric fingerprints from that of this process."""
         return ()
 
     def admit(self, needed: Mapping[str, str]) -> None:
@@ -429,7 +427,7 @@ class Engine:
         Raises
         ------
         EngineError
-            Listing the workers that differ, and their differences.
+            If workers differ; all are listed, with their differences.
         """
 
     @property
@@ -450,7 +448,7 @@ class Engine:
         return False
 
     def stalled(self, seconds: float) -> bool:
-        """Whether submitted tasks will not finish, after so long without an answer."""
+        """Whether submitted tasks will never finish, after `seconds` without an answer."""
         return False
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
@@ -518,7 +516,7 @@ def as_engine(executor: Engine | Executor) -> Engine:
 
 @contextlib.contextmanager
 def engine_of(executor: Engine | Executor) -> Iterator[Engine]:
-    """Context manager of `as_engine`: what it has made around an executor is closed."""
+    """Context manager of `as_engine`, which closes an engine that it made around an executor."""
     engine = as_engine(executor)
     try:
         yield engine
@@ -541,10 +539,10 @@ def open_engine(
     Parameters
     ----------
     kind : str, optional
-        "serial", "processes", "dask", or one that a plugin offers. By default dask where a
-        scheduler is named, processes where a number of workers is, else serial.
+        "serial", "processes", "dask", or one that a plugin offers. By default dask if `scheduler`
+        is given, processes if `workers` is given, else serial.
     workers : int, optional
-        Processes to start; as many as this process may use processors by default.
+        Processes to start; by default one for each processor that this process may use.
     scheduler : str, optional
         Address of a scheduler, such as ``tcp://10.0.0.1:8786``.
     patience : float, optional

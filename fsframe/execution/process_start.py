@@ -25,9 +25,9 @@ def reserve_little() -> None:
     """Let all threads allocate from one arena if this process has a limit of address space.
 
     glibc reserves 64 MiB for each of up to eight arenas per processor, of which a thread touches a
-    few kilobytes: with a dozen threads, half of the address space of a run. To be called before
-    threads are started. Elsewhere than on Linux with glibc, and without a limit (``ulimit -v``),
-    nothing changes.
+    few kilobytes: with a dozen threads, half of the address space of a run. Call this before
+    threads are started. It does nothing without a limit (``ulimit -v``), and only applies to Linux
+    with glibc.
     """
     if address_space_limit() is not None:
         allocate_from_one_arena()
@@ -36,7 +36,7 @@ def reserve_little() -> None:
 def check_address_space() -> None:
     """Check that the numerical libraries can be loaded and start their threads.
 
-    With less they abort the process, or try for ever.
+    With too little address space they abort the process, or retry forever.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class TolerantStream:
     """
 
     def __init__(self, stream: TextIO | None) -> None:
-        # Python has none where the shell has closed it.
+        # A stream is None if the shell has closed it.
         self._stream = open(os.devnull, "w") if stream is None else stream  # noqa: SIM115
 
     def __getattr__(self, name: str) -> Any:

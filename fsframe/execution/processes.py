@@ -88,7 +88,7 @@ class ProcessEngine(Engine):
             return False
         self.executor = _pool(self.workers)
         if self._ended:
-            # By another thread, meanwhile.
+            # Another thread has called `kill` meanwhile.
             self.kill()
             return False
         self._looks_dead = 0
@@ -96,7 +96,7 @@ class ProcessEngine(Engine):
         return True
 
     def stalled(self, seconds: float) -> bool:
-        """False; kills what blocks the pool, so that its tasks are submitted again."""
+        """Kill what blocks the pool, so that its tasks are submitted again; always False."""
         now = time.monotonic()
         passed = now - self._looked
         if passed < _LOOK_SECONDS:
@@ -184,7 +184,7 @@ def _is_stopped(pid: int) -> bool:
 
 @contextlib.contextmanager
 def _deferred_signals() -> Iterator[None]:
-    """Defers signals that would end this process.
+    """Defer signals that would end this process.
 
     A process that is being started reads its setup from this one, and prints a traceback if that is
     cut off.
