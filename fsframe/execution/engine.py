@@ -129,7 +129,7 @@ def fetch(reference: Shared | Parcel) -> Any:
     return value
 
 
-def _aligned(size: int) -> int:
+def _padding(size: int) -> int:
     return -size % _ALIGNMENT
 
 
@@ -145,7 +145,7 @@ def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
             view = piece
             while view:
                 view = view[os.write(descriptor, view) :]
-            os.write(descriptor, bytes(_aligned(len(piece))))
+            os.write(descriptor, bytes(_padding(len(piece))))
     except BaseException:
         os.close(descriptor)
         raise
@@ -169,7 +169,7 @@ def _mapped(shared: Shared) -> Any:
     pieces, place = [], 0
     for size in shared.sizes:
         pieces.append(memory[place : place + size])
-        place += size + _aligned(size)
+        place += size + _padding(size)
     # In another PID namespace the number may belong to another process: check the token.
     if bytes(pieces[0]) != shared.token.encode():
         raise ValueMissing(shared.token)

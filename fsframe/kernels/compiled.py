@@ -338,11 +338,11 @@ def _temporary() -> Path | None:
     except OSError:
         return None
     os.environ[_SHARED] = made
-    atexit.register(_forget, made, os.getpid())
+    atexit.register(_remove_folder, made, os.getpid())
     return Path(made)
 
 
-def _forget(folder: str, owner: int) -> None:
+def _remove_folder(folder: str, owner: int) -> None:
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)
 

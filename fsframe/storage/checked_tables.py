@@ -42,7 +42,7 @@ class CheckedArrays:
     def refuse(self, name: str, problem: str) -> StoreError:
         return StoreError(f"{printable(self._where)}: the table {printable(name)} {problem}")
 
-    def _of(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    def _array(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
         if name not in self._tables:
             raise self.refuse(name, "is missing")
         array = np.asarray(self._tables[name])
@@ -59,26 +59,26 @@ class CheckedArrays:
     def whole(
         self, name: str, shape: tuple[int | None, ...], least: int, below: int
     ) -> NDArray[np.int64]:
-        array = self._of(name, "iu", shape)
+        array = self._array(name, "iu", shape)
         if array.size and not (least <= int(array.min()) and int(array.max()) < below):
             raise self.refuse(name, f"holds numbers outside {least} … {below - 1}")
         return array.astype(np.int64, copy=False)
 
     def flags(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.bool_]:
-        array = self._of(name, "biu", shape)
+        array = self._array(name, "biu", shape)
         if array.dtype.kind != "b" and array.size and not np.isin(array, (0, 1)).all():
             raise self.refuse(name, "holds other values than 0 and 1")
         return array.astype(np.bool_, copy=False)
 
     def reals(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
         """Numbers; NaN and infinite ones are allowed."""
-        return self._of(name, "fiub", shape).astype(np.float64, copy=False)
+        return self._array(name, "fiub", shape).astype(np.float64, copy=False)
 
     def holds_whole(self, name: str) -> bool:
         return np.asarray(self._tables[name]).dtype.kind in "iu"
 
     def length(self, name: str) -> int:
-        return len(self._of(name, "iu", (None, None)))
+        return len(self._array(name, "iu", (None, None)))
 
     def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
         numbers = self.reals(name, shape)
@@ -110,7 +110,7 @@ class CheckedArrays:
         return predictions
 
     def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(str(text) for text in self._of(name, "U", (None,)))
+        return tuple(str(text) for text in self._array(name, "U", (None,)))
 
 
 @attrs.frozen(kw_only=True, eq=False)

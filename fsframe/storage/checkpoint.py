@@ -160,17 +160,17 @@ class Checkpoint:
             stored = Manifest.of_folder(self.folder)
         except StoreError as error:
             if numbered:
-                raise self._of_nothing(f"{error}, and so is its copy", numbered) from error
+                raise self._unknown_run_error(f"{error}, and so is its copy", numbered) from error
             stored = None
             self._remove_manifests()
         if stored is not None:
             reasons = stored.differences(manifest, mixed=mixed)
             if reasons:
-                raise self._of_another_run(reasons, stored.differences(manifest, mixed=True))
+                raise self._other_run_error(reasons, stored.differences(manifest, mixed=True))
             self._mend_manifests(stored)
             self._mix(stored, manifest, max(numbered, default=0))
         elif numbered:
-            raise self._of_nothing("its manifest and the copy of it are missing", numbered)
+            raise self._unknown_run_error("its manifest and the copy of it are missing", numbered)
         else:
             manifest.keep(self.folder)
         self._sweep()
@@ -184,7 +184,7 @@ class Checkpoint:
                 with contextlib.suppress(OSError):
                     os.replace(file, file.with_name(f"damaged-{file.name}"))
 
-    def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
+    def _unknown_run_error(self, reason: str, numbered: Collection[int]) -> StoreError:
         files = "1 file" if len(numbered) == 1 else f"{len(numbered)} files"
         return StoreError(
             f"{self.folder} holds {files} of finished units, but it is not known "
@@ -209,7 +209,7 @@ class Checkpoint:
         for name in reversed(NAMES):
             _remove(self.folder / name)
 
-    def _of_another_run(self, reasons: list[str], others: list[str]) -> StoreError:
+    def _other_run_error(self, reasons: list[str], others: list[str]) -> StoreError:
         if others:
             ways = f"Finish it (fsframe resume {self.out}), choose another run file (--out)"
         else:

@@ -329,24 +329,24 @@ class SparseColumns:
 
     def take(self, columns: NDArray[np.intp]) -> SparseColumns:
         """Only these columns, in this order."""
-        return _of(self._matrix()[:, columns])
+        return _as_sparse_columns(self._matrix()[:, columns])
 
     def take_rows(self, rows: NDArray[np.intp]) -> SparseColumns:
         """Only these rows, in this order; a row may occur twice."""
-        return _of(self._matrix()[rows])
+        return _as_sparse_columns(self._matrix()[rows])
 
     def filled(self, fill: NDArray[np.float64]) -> SparseColumns:
         """A copy with ``fill[j]`` in place of missing values in column j."""
         column = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
         values = np.where(np.isnan(self.values), fill[column], self.values)
-        return _of(attrs.evolve(self, values=values)._matrix())
+        return _as_sparse_columns(attrs.evolve(self, values=values)._matrix())
 
     def with_column(self, values: NDArray[Any]) -> SparseColumns:
         """A copy with these values as one more column, the last."""
         from scipy import sparse
 
         last = sparse.csc_array(np.asarray(values, dtype=self.dtype)[:, None])
-        return _of(sparse.hstack([self._matrix(), last], format="csc"))
+        return _as_sparse_columns(sparse.hstack([self._matrix(), last], format="csc"))
 
     def _matrix(self) -> Any:
         from scipy import sparse
@@ -381,7 +381,7 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
         raise DataError(f"the features must be a table of real numbers, not of {matrix.dtype}")
     if 0 in matrix.shape:
         raise DataError(f"a matrix of shape {matrix.shape} holds no table")
-    sparse = _of(matrix)
+    sparse = _as_sparse_columns(matrix)
     wrong = too_large(sparse.values)
     if wrong is not None:
         place = int(np.flatnonzero(wrong)[0])
@@ -393,7 +393,7 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
     return np.ascontiguousarray(sparse.read(0, p))
 
 
-def _of(matrix: Any) -> SparseColumns:
+def _as_sparse_columns(matrix: Any) -> SparseColumns:
     """The columns of a sparse matrix, without stored zeros and duplicates."""
     by_column = matrix.tocsc()
     if by_column.dtype.kind == "b":

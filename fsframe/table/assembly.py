@@ -224,9 +224,9 @@ def assembled(
     problems = list(missing.values())
     label = None
     if place is not None:
-        with _noted(problems):
+        with _adding_errors_to(problems):
             label = _label(table, place, label_name, guessed).read(
-                _pointed(table, cells[place]), task, leave_out=leave_out
+                _with_decimal_points(table, cells[place]), task, leave_out=leave_out
             )
             warnings += label.notes
     mask[[at[column] for column in taken.bad if names[at[column]] in worded]] = True
@@ -238,7 +238,7 @@ def assembled(
         if not mask[at[column]] and column not in layout.orders
     )
     unsettled = False
-    with _noted(problems):
+    with _adding_errors_to(problems):
         try:
             _read_words(table, taken.bad, layout, mask, X, names, words)
         except DataError:
@@ -251,7 +251,7 @@ def assembled(
         )
         _check_whole(table, columns, X)
     if layout.weight is not None and layout.weight not in missing:
-        with _noted(problems):
+        with _adding_errors_to(problems):
             cells[layout.weight] = _weights(table, layout.weight, cells[layout.weight])
     if unsettled and doubts is not None and place is not None:
         raise doubts.untidy("\n".join(problems), place)
@@ -279,7 +279,7 @@ def assembled(
 
 
 @contextmanager
-def _noted(problems: list[str]) -> Iterator[None]:
+def _adding_errors_to(problems: list[str]) -> Iterator[None]:
     """Add errors to `problems`, to be reported together."""
     try:
         yield
@@ -310,7 +310,7 @@ def _missing_in(table: Columns, column: int) -> Callable[[str], bool]:
     return operator.not_ if table.is_typed(column) else table.missing
 
 
-def _pointed(table: Columns, cells: Any) -> Any:
+def _with_decimal_points(table: Columns, cells: Any) -> Any:
     """The cells of a label with points for decimal commas."""
     if table.decimal != ",":
         return cells

@@ -218,7 +218,7 @@ class CellText:
     def texts(self, column: int) -> Iterator[list[str]]:
         """The cells of a column as text, block by block."""
         for (cells,) in self._columns_of_blocks([column]):
-            yield _meant(cells)
+            yield _unquoted(cells)
 
     def take(
         self, columns: Sequence[int], texts: Sequence[int], n_rows: int, missing: Missing
@@ -256,7 +256,7 @@ class CellText:
             cells = self._cells(block, row)
             rows = slice(row, row + len(cells) // n)
             for column, words in zip(texts, _columns_of(cells, texts, n), strict=True):
-                taken.texts[column] += _meant(words)
+                taken.texts[column] += _unquoted(words)
             if len(columns):
                 if isinstance(cells, list):
                     numbers = [self._numbers(cells[c::n], c, row, missing, taken) for c in columns]
@@ -447,7 +447,7 @@ def _columns_of(
     return [cells[column::n_fields] for column in columns]
 
 
-def _meant(cells: Sequence[str]) -> list[str]:
+def _unquoted(cells: Sequence[str]) -> list[str]:
     """Cells without quotes and outer blanks."""
     return [unquote(text) if '"' in text else text.strip() for text in cells]
 

@@ -118,7 +118,7 @@ class Guesses:
         self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, contents.n_rows)]
         rest = {k: c for k, c in free.items() if k not in self.identifiers}
         whose = rest | {k: c for k, c in beside.items() if k not in taken}
-        self.people = [k for k, c in whose.items() if self._repeats(k, c)]
+        self.people = [k for k, c in whose.items() if self._identifies_groups(k, c)]
         self.beside = sorted(beside)
         rest = {k: c for k, c in rest.items() if k not in self.people}
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
@@ -211,7 +211,7 @@ class Guesses:
         able += [k for k in self.beside if k not in (*self._taken, *self.people)]
         return covariates_of(self.found, able, self.label)
 
-    def _repeats(self, k: int, column: ColumnFacts) -> bool:
+    def _identifies_groups(self, k: int, column: ColumnFacts) -> bool:
         """Whether a column identifies groups of rows (see the notes of the class)."""
         n = self.found.n_rows
         if column.kind not in ("text", "whole number") or column.missing:
@@ -223,7 +223,7 @@ class Guesses:
         if names_sources(column.name) and column.different**2 >= n:
             return True
         codes = self.found.codes(k)
-        if column.kind == "text" and self._is_seen_again(codes):
+        if column.kind == "text" and self._recurs_over_time(codes):
             return True
         of_label = self.found.classes(self.label)[0]
         if self.found.columns[self.label].different > _MANY:
@@ -246,7 +246,7 @@ class Guesses:
             if names_times(column.name) and not column.missing and self.found.at_hand(k)
         ]
 
-    def _is_seen_again(self, codes: NDArray[np.int64]) -> bool:
+    def _recurs_over_time(self, codes: NDArray[np.int64]) -> bool:
         """Whether each code occurs at most once at each of several times, like countries by year.
 
         At least half of all pairs of a code and a time must occur.

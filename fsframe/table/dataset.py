@@ -50,7 +50,9 @@ from fsframe.text import did_you_mean
 __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
 
 
-def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]) -> None:
+def _replace_in_groups(
+    groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]
+) -> None:
     """Replace a column in its group by its indicators, or make a group of them."""
     of = [title for title, members in groups.items() if name in members]
     for title in of:
@@ -557,7 +559,7 @@ class Dataset(FrozenTable):
                 names.append(f"{name}={level}")
                 kept.append(bool(keep[place]))
                 kinds[names[-1]] = ColumnKind("indicator", (level,), name)
-            _as_one(groups, name, tuple(names[before:]))
+            _replace_in_groups(groups, name, tuple(names[before:]))
         return attrs.evolve(
             self,
             matrix=freeze(np.ascontiguousarray(np.concatenate(blocks, axis=1))),

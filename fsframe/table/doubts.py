@@ -83,7 +83,7 @@ class Doubts:
                 else:
                     rest = event if place == time else time
                     other["drop"] = [*given.get("drop", ()), keys[rest]]
-            ways.append(self._way(place, skip, other))
+            ways.append(self._suggestion(place, skip, other))
         of = contents.columns[guess.place].name
         apart = guess.place == last or guess.pair is not None
         raise UntidyTableError(
@@ -95,10 +95,12 @@ class Doubts:
 
     def untidy(self, problem: str, label: int) -> DataError:
         """The error about columns that cannot be used as they are, with a suggestion."""
-        way = self._way(label, self.skip, self.given)
+        way = self._suggestion(label, self.skip, self.given)
         return UntidyTableError(f"{problem}{SETTLES}" if way else problem, (way,) if way else ())
 
-    def _way(self, label: int, skip: set[int], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _suggestion(
+        self, label: int, skip: set[int], arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """The suggested arguments if `label` is the label, without those already given."""
         guesses = Guesses(self._seen, label, skip)
         if self.given.get("dates"):

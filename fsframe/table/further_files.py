@@ -159,7 +159,7 @@ def with_labels(table: Sheet | ArrayTable | Any, path: Path, labels: Labels) -> 
     if name in names:
         raise DataError(f"{path} has a column {name!r} already, as the label in {file}")
     if isinstance(table, Sheet):
-        return _joined(table, path, names, name, labels.texts)
+        return _with_last_column(table, path, names, name, labels.texts)
     values = labels.values
     if not isinstance(table, ArrayTable):
         return appended(table, {name: values})
@@ -186,7 +186,9 @@ def _check_order(
         )
 
 
-def _joined(sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]) -> Sheet:
+def _with_last_column(
+    sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]
+) -> Sheet:
     sign = sheet.delimiter
     head = [*(sheet.spelled_names or names), quoted(name, sign)]
     rows = zip(sheet.rows(range(sheet.n_fields)), texts, strict=True)

@@ -76,7 +76,7 @@ def check_heaps(path: Path) -> None:
         with content:
             place = content.find(_SIGNATURE)
             while place >= 0:
-                _walk(content, place, path)
+                _check_heap(content, place, path)
                 place = content.find(_SIGNATURE, place + 1)
 
 
@@ -97,7 +97,7 @@ def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
         raise DataError(f"{path} is damaged: a text of {name!r} is longer than the file")
 
 
-def _walk(content: mmap.mmap, place: int, path: Path) -> None:
+def _check_heap(content: mmap.mmap, place: int, path: Path) -> None:
     def damaged(what: str) -> DataError:
         return DataError(
             f"{path} is damaged: of the heap of text at byte {place}, {what}; take another copy of "

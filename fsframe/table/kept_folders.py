@@ -82,7 +82,7 @@ def _key_in(path: Path) -> bytes | None:
 def _stored_key(path: Path) -> bytes | None:
     """The key in a file; None if there is none, or others could read or write it."""
     try:
-        with _regular(path) as file:
+        with _open_regular(path) as file:
             state = os.fstat(file.fileno())
             if state.st_uid != user_number() or stat.S_IMODE(state.st_mode) & 0o077:
                 return None
@@ -121,7 +121,7 @@ def _owners() -> frozenset[int]:
     return frozenset() if me is None else frozenset({me, 0})
 
 
-def _code(purpose: str, content: bytes | memoryview) -> str:
+def _hmac(purpose: str, content: bytes | memoryview) -> str:
     code = hmac.new(user_key() or _THIS_PROCESS, purpose.encode() + b"\0", "sha256")
     code.update(content)
     return code.hexdigest()
@@ -129,7 +129,7 @@ def _code(purpose: str, content: bytes | memoryview) -> str:
 
 def seal(content: bytes, purpose: str) -> bytes:
     """`content` with a seal before it, which `open_sealed` accepts for the same purpose only."""
-    return f"fsframe-kept 1 {_code(purpose, content)}\n".encode() + content
+    return f"fsframe-kept 1 {_hmac(purpose, content)}\n".encode() + content
 
 
 def write_sealed(path: Path, content: bytes, purpose: str) -> None:
@@ -173,7 +173,7 @@ def open_sealed(path: Path, purpose: str, most: int) -> bytes | None:
     b'codes'
     """
     try:
-        with _regular(path) as file:
+        with _open_regular(path) as file:
             if os.fstat(file.fileno()).st_size > most + _HEAD_BYTES:
                 raise Unsound(f"is larger than {most} bytes")
             content = file.read(most + _HEAD_BYTES + 1)
@@ -185,12 +185,12 @@ def open_sealed(path: Path, purpose: str, most: int) -> bytes | None:
     if head is None:
         raise Unsound("has no seal")
     body = memoryview(content)[head.end() :]
-    if not hmac.compare_digest(_code(purpose, body).encode(), head[1]):
+    if not hmac.compare_digest(_hmac(purpose, body).encode(), head[1]):
         raise Unsound("has another seal")
     return bytes(body)
 
 
-def _regular(path: Path) -> io.BufferedReader:
+def _open_regular(path: Path) -> io.BufferedReader:
     """A file opened for reading; Unsound for links, pipes, devices and folders."""
     try:
         number = open_for_reading(path, follow=False)
@@ -350,7 +350,7 @@ def _listed(listing: bytes) -> dict[str, tuple[int, str]]:
 def _check_file(folder: Path, listed: tuple[str, tuple[int, str]]) -> None:
     name, (size, digest) = listed
     try:
-        with _regular(folder / name) as file:
+        with _open_regular(folder / name) as file:
             sound = os.fstat(file.fileno()).st_size == size
             sound = sound and hashlib.file_digest(file, "sha256").hexdigest() == digest
     except OSError as error:
@@ -411,7 +411,7 @@ def kept_folder(home: Path | None, identity: str, note: Callable[[str], Any]) ->
     """
     if home is None or user_key() is None:
         return temporary_folder()
-    folder = Path(os.path.abspath(home)) / _code("folder", identity.encode())[:24]
+    folder = Path(os.path.abspath(home)) / _hmac("folder", identity.encode())[:24]
     reason = ""
     try:
         for made in (folder.parent, folder):

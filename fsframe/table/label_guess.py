@@ -288,7 +288,7 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     if not is_likely_label(columns[last]) or words & LABEL_WORDS <= FACTORS:
         strong = [
             k for k in usable[:-1] if is_likely_label(columns[k]) and is_outcome(columns[k].name)
-        ] or _priced(columns, usable, n_rows)
+        ] or _only_price(columns, usable, n_rows)
         aside = (TECHNICAL | PERSONAL) & words and _candidates(columns, usable, alike=False)
         if better := strong or aside:
             why = (
@@ -327,7 +327,7 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     return LabelGuess(place=last, doubts=(doubt,), sure=sure)
 
 
-def _priced(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> list[int]:
+def _only_price(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> list[int]:
     """The only column that is named like a price, if the last one does not hold classes."""
     priced = [
         k
@@ -445,8 +445,8 @@ def covariates_of(contents: Contents, columns: Iterable[int], label: int) -> lis
         column = contents.columns[k]
         technical = _is_technical(column)
         levels = contents.levels(k) if column.kind == "text" else []
-        if technical or _is_personal(column) or _is_shaped(column, levels):
-            described.append(_described(contents, k, label, technical))
+        if technical or _is_personal(column) or _looks_coded(column, levels):
+            described.append(_as_covariate(contents, k, label, technical))
     described.sort(key=lambda c: (not c.same, not c.pure, not c.technical, not c.p < 1, c.p))
     return described
 
@@ -488,7 +488,7 @@ def _is_technical(column: ColumnFacts) -> bool:
     return few and column.kind in kinds and bool(TECHNICAL & set(name_words(column.name)))
 
 
-def _is_shaped(column: ColumnFacts, levels: Sequence[str]) -> bool:
+def _looks_coded(column: ColumnFacts, levels: Sequence[str]) -> bool:
     """Whether the levels are codes of batches, plates or centres: B1, B2, B3."""
     if column.kind != "text" or not 2 <= column.different <= _FEW or is_likely_label(column):
         return False
@@ -518,7 +518,7 @@ def _levels(contents: Contents, column: int) -> tuple[NDArray[np.int64], list[st
     return np.where(codes < 0, -1, np.searchsorted(cuts, known, side="left")), named
 
 
-def _described(contents: Contents, k: int, label: int, technical: bool) -> Covariate:
+def _as_covariate(contents: Contents, k: int, label: int, technical: bool) -> Covariate:
     if contents.columns[label].different > _CLASSES:
         return Covariate(
             column=k, technical=technical, p=float("nan"), pure=0, same=False, shown=""

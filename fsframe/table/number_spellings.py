@@ -129,11 +129,11 @@ def spelled_numbers(
     owed = {text: match[1] for text in texts if (match := _OWED.fullmatch(text))}
     # If all numbers are in parentheses, they may be references or levels.
     owed = owed if len(owed) < len(texts) else {}
-    meant: dict[str, _Meant] = {}
+    meant: dict[str, _SpelledNumber] = {}
     for text in texts:
         scaled = _SCALED.fullmatch(text) if scales else None
         factor = _SCALES[scaled[2]] if scaled else -1.0 if text in owed else 1.0
-        one = _meant(scaled[1] if scaled else owed.get(text, text), factor, found)
+        one = _spelled_number(scaled[1] if scaled else owed.get(text, text), factor, found)
         if one is None:
             return None
         meant[text] = one
@@ -203,7 +203,7 @@ def _durations(texts: Iterable[str]) -> dict[str, float]:
 
 
 @attrs.define(kw_only=True)
-class _Meant:
+class _SpelledNumber:
     """The meaning of a cell: its value, and the number, unit, sign of a limit and marks in it."""
 
     value: float
@@ -222,7 +222,7 @@ class _Meant:
         return self.number.count(",") != 1 or "." in self.number or priced
 
 
-def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
+def _spelled_number(text: str, factor: float, decimal: str) -> _SpelledNumber | None:
     """The meaning of a cell, its value times `factor`, or half below a limit; None if no number."""
     plain = text.lstrip(_ABOUT).rstrip(_NOTES).strip()
     limit = _limit(plain)
@@ -236,7 +236,7 @@ def _meant(text: str, factor: float, decimal: str) -> _Meant | None:
         return None
     value = factor * float(_SEPARATED.sub("", number))
     sign = limit[1] if limit else ""
-    return _Meant(
+    return _SpelledNumber(
         value=value / 2 if sign in ("<", "≤") and value > 0 else value,
         number=number,
         unit=unit,

@@ -112,11 +112,11 @@ class Form:
         {'header': False, 'na': ['-9']}
         """
         given = {field.name: getattr(self, field.name) for field in attrs.fields(Form)}
-        said = {key: value for key, value in given.items() if value not in ("", _AS_USUAL[key])}
+        said = {key: value for key, value in given.items() if value not in ("", _DEFAULTS[key])}
         return {key: list(value) if key == "na" else value for key, value in said.items()}
 
 
-_AS_USUAL = {field.name: field.default for field in attrs.fields(Form)}
+_DEFAULTS = {field.name: field.default for field in attrs.fields(Form)}
 
 
 class Reader(ABC):
@@ -299,7 +299,7 @@ def find_table(path: str | os.PathLike[str]) -> Path:
         if stat.S_ISFIFO(given.stat().st_mode):
             raise DataError(f"{given} is a pipe; give it as standard input: on - < {given}")
         raise DataError(f"{given} is not a file that can be read as a table")
-    raise DataError(_missing(given))
+    raise DataError(_no_such_file(given))
 
 
 def in_parts(given: Any) -> bool:
@@ -402,7 +402,7 @@ def _ending(path: Path) -> str:
     return max((e for e in (*ENDINGS, *_OTHERS) if name.endswith(e)), key=len, default="")
 
 
-def _missing(given: Path) -> str:
+def _no_such_file(given: Path) -> str:
     folder = given.parent
     if not folder.is_dir():
         return f"there is no file {given}: there is no folder {folder}"

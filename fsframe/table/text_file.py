@@ -149,7 +149,7 @@ def is_number(text: str) -> bool:
 
 
 # Characters that begin a formula, their full-width forms, and those that spreadsheets skip before.
-_FIRST = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
+_BEFORE_FORMULAS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 _SIGNED_NUMBER = re.compile(
     r"[+-]?(?:[0-9][0-9.,' ]*|[.,][0-9]+)(?:e[+-]?[0-9]+)?\s*%?|[+-]?(?:inf|nan)", re.IGNORECASE
 )
@@ -166,7 +166,7 @@ def is_formula(cell: str) -> bool:
     [False, False, False, False, False, False, False, False]
     """
     text = cell.strip(" ")
-    return text[:1] in _FIRST and len(text) > 1 and not _SIGNED_NUMBER.fullmatch(text)
+    return text[:1] in _BEFORE_FORMULAS and len(text) > 1 and not _SIGNED_NUMBER.fullmatch(text)
 
 
 def defused(cell: str) -> str:
