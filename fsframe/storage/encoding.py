@@ -88,7 +88,6 @@ def release(name: str) -> str:
 
 def _blas() -> list[str]:
     """One text per BLAS library that belongs to NumPy or SciPy, such as ``openblas 0.3.30 Zen``."""
-    import numpy as np
     import threadpoolctl
 
     site = Path(np.__file__).parent.parent
@@ -118,8 +117,6 @@ def _is_of(library: Path, site: Path) -> bool:
 
 
 def _simd() -> str:
-    import numpy as np
-
     known: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
     extensions = known.get("SIMD Extensions", {})
     names: Iterable[str] = [*extensions.get("baseline", ()), *extensions.get("found", ())]

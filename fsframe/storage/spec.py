@@ -9,7 +9,6 @@ from pathlib import Path
 import attrs
 
 from fsframe.errors import StoreError
-from fsframe.storage import spec
 
 ENCODING_TYPE = "fsframe-run"
 ENCODING_VERSION = 3
@@ -165,7 +164,7 @@ def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
     the seal is noticed as reliably as one in the image.
     """
     text = (
-        f"{ENCODING_TYPE} {spec.ENCODING_VERSION if version is None else version}\n"
+        f"{ENCODING_TYPE} {ENCODING_VERSION if version is None else version}\n"
         f"bytes {len(image)}\n"
         f"sha256 {hashlib.sha256(image).hexdigest()}\n"
         "An HDF5 file follows after byte 512; the format is described in docs/file-format.md of "
@@ -192,10 +191,10 @@ def check_seal(content: bytes, where: str) -> int:
     if first is None:
         raise StoreError(f"{where} {_what_else(content)}")
     version = int(first[1])
-    if version > spec.ENCODING_VERSION:
+    if version > ENCODING_VERSION:
         raise StoreError(
             f"{where} has run file version {version}; this fsframe reads versions up to "
-            f"{spec.ENCODING_VERSION}: update fsframe"
+            f"{ENCODING_VERSION}: update fsframe"
         )
     image = memoryview(content)[SEAL_BYTES:]
     # The seal of the version that the file declares: an old file keeps the seal it was given.
