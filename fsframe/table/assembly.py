@@ -26,7 +26,7 @@ from fsframe.table.doubts import Doubts, looks_doubtful
 from fsframe.table.labels import LabelColumn
 from fsframe.table.roles import ROLES, Layout, only, spelled_out
 from fsframe.table.table_columns import Columns, not_numbers, way
-from fsframe.table.text_file import is_number
+from fsframe.table.text_file import is_number, known_texts
 from fsframe.text import counted, some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
@@ -380,9 +380,7 @@ def _read_words(
         if order == () and column not in bad:
             X[:, place] = words.ranked(names[place], X[:, place])
             continue
-        missing = _missing_in(table, column)
-        is_missing = {text: missing(text) for text in set(texts)}
-        cells = [None if is_missing[text] else text for text in texts]
+        cells = known_texts(texts, _missing_in(table, column))
         values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
         if values is not None:
             X[:, place] = values

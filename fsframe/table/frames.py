@@ -17,7 +17,7 @@ from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
 from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import is_missing, is_number
+from fsframe.table.text_file import is_missing, is_number, known_texts
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
     cells = cells_of(series)
     if isinstance(cells, np.ndarray):
         return np.asarray(cells, dtype=np.float64)
-    return [text or None for text in cells] if is_category(series.dtype) else _known(cells)
+    return [text or None for text in cells] if is_category(series.dtype) else known_texts(cells)
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
@@ -321,7 +321,7 @@ class FrameColumns:
                     taken.truths.append(column)
                 continue
             taken.X[:, place] = np.nan
-            numbers = None if self.is_typed(column) else plain_numbers(_known(cells))
+            numbers = None if self.is_typed(column) else plain_numbers(known_texts(cells))
             if numbers is not None:
                 taken.X[:, place] = numbers
                 taken.spelled.append(column)
@@ -351,12 +351,6 @@ class FrameColumns:
             row = next(row for row, text in enumerate(cells) if text in odd)
             many = sum(map(odd.__contains__, cells))
             taken.bad[column] = BadColumn(column, row, cells[row], many)
-
-
-def _known(cells: Sequence[str]) -> list[str | None]:
-    """Cells of text with None for those that are missing."""
-    missing = {text for text in set(cells) if is_missing(text)}
-    return [None if text in missing else text for text in cells]
 
 
 def _byte_type(series: Any) -> Any:

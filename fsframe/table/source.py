@@ -43,7 +43,7 @@ from fsframe.table.reader import (
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.table_columns import not_numbers
-from fsframe.table.text_file import is_number
+from fsframe.table.text_file import is_number, known_texts
 from fsframe.text import counted, did_you_mean, some_of
 
 
@@ -340,8 +340,7 @@ class TextInFile(Table):
         texts: dict[int, list[str | None]] = {}
         cells_of = self.sheet.take([], sorted(taken.bad)).texts if taken.bad else {}
         for column, cells in cells_of.items():
-            meant = {text: None if self.missing(text) else text for text in {*cells}}
-            known = [meant[text] for text in cells]
+            known = known_texts(cells, self.missing)
             spelled = spelled_numbers(known, self.decimal, measured=measured)
             if spelled is None:
                 texts[column] = known

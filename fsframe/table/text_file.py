@@ -13,6 +13,7 @@ import re
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -135,6 +136,14 @@ def is_missing(text: str) -> bool:
     (True, True, False)
     """
     return text in _MISSING or (len(text) <= 4 and _NAN.fullmatch(text) is not None)
+
+
+def known_texts(
+    cells: Sequence[str], missing: Callable[[str], bool] = is_missing
+) -> list[str | None]:
+    """The cells of a column of text, None where missing; each different text is tested once."""
+    absent = {text for text in set(cells) if missing(text)}
+    return [None if text in absent else text for text in cells]
 
 
 def is_number(text: str) -> bool:
