@@ -414,9 +414,6 @@ def _as_sparse_columns(matrix: Any) -> SparseColumns:
     )
 
 
-_LONG = 200
-
-
 def column_block(table: Any, start: int, stop: int) -> NDArray[Any]:
     """Columns ``start … stop-1`` of an array or a ColumnSource, (n_samples, stop-start)."""
     block: NDArray[Any] = (
@@ -527,9 +524,9 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
         return freeze(table) if isinstance(table, np.ndarray) else table
     X = unmasked(X)
     try:
-        if np.asarray(X).dtype.kind in "cmM":
-            raise TypeError(f"values of {np.asarray(X).dtype} are not real numbers")
         given = np.asarray(X)
+        if given.dtype.kind in "cmM":
+            raise TypeError(f"values of {given.dtype} are not real numbers")
         kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
         matrix = np.array(given, dtype=kept, order="C", copy=None)
     except (TypeError, ValueError) as error:
@@ -626,8 +623,17 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
             raise DataError(f"label {label_name!r} is missing in row {row}; leave such rows out")
     if all(isinstance(label, numbers.Real) for label in listed):
         return np.array(listed)
-    texts = [str(label) for label in listed]
-    # NumPy stores every text in the size of the longest.
+    return text_array([str(label) for label in listed])
+
+
+_LONG = 200
+
+
+def text_array(texts: Sequence[str]) -> NDArray[Any]:
+    """Texts as an array of NumPy's text type, or of objects if one is long.
+
+    In the former every text takes the space of the longest.
+    """
     long = max(map(len, texts), default=0) > _LONG
     return np.array(texts, dtype=object if long else None)
 

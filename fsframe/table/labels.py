@@ -16,6 +16,7 @@ from fsframe.table.arrays import (
     check_spelled,
     check_whole,
     infer_task,
+    text_array,
     unlabelled_left_out,
 )
 from fsframe.table.column_kinds import merged_spellings, number_note
@@ -24,9 +25,6 @@ from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
 Cells = NDArray[Any] | Sequence[str]
 """A column as numbers, NaN where missing, or as texts."""
-
-_LONG = 200
-"""Longest text in an array of NumPy's text type; arrays with longer ones hold objects."""
 
 
 def check_task(task: str | None) -> None:
@@ -254,6 +252,4 @@ class LabelColumn:
             raise DataError(
                 f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
             )
-        # In a NumPy array every text takes the space of the longest.
-        long = max(map(len, texts)) > _LONG
-        return np.array(texts, dtype=object if long else None), "classification"
+        return text_array(texts), "classification"
