@@ -417,7 +417,7 @@ class ClusterEngine(Engine):
     def check(self) -> None:
         """Raise EngineError if the scheduler is gone."""
         if self._client.status != "running":
-            raise _lost()
+            raise EngineError("the connection to the dask scheduler is lost")
 
     def kill(self) -> None:
         """Cancel all tasks on the cluster."""
@@ -432,10 +432,6 @@ class ClusterEngine(Engine):
         if self._owned:
             with contextlib.suppress(Exception):
                 call_with_timeout(3, self._client.close, timeout=2)
-
-
-def _lost() -> EngineError:
-    return EngineError("the connection to the dask scheduler is lost")
 
 
 def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.text_file import is_missing, is_number
 
 _WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
-_CANDIDATES = (",", "\t", ";")
+_SIGNS = (",", "\t", ";")
 _NAMES = {",": "comma", "\t": "tab", ";": "semicolon", " ": "space"}
 
 
@@ -52,7 +52,7 @@ def choose_delimiter(
             raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
         return delimiter
     bare = re.sub(r'"[^"]*"', '""', records[0])
-    signs = [sign for sign in _CANDIDATES if sign != decimal or _has_quoted_commas(records)]
+    signs = [sign for sign in _SIGNS if sign != decimal or _has_quoted_commas(records)]
     counts = {sign: bare.count(sign) for sign in signs}
     endings = {suffix.lower() for suffix in path.suffixes[-2:]}
     best = max(counts, key=lambda candidate: counts[candidate])
@@ -288,7 +288,6 @@ def _fits_the_numbers(first: Sequence[str], near: Sequence[Sequence[str]]) -> bo
 
 _FEWEST_NUMBERS, _FEWEST_BELOW = 4, 5
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
-_SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
 _COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
 _ANSWER = re.compile("[1-9]|1[0-9]|20")

@@ -462,8 +462,7 @@ class FrozenTable:
 
     def class_sizes(self) -> NDArray[np.int64]:
         """Number of rows per class, (n_classes,), each as often as `counts` says."""
-        weights = None if self.counts is None else self.counts
-        sizes = np.bincount(self.y, weights=weights, minlength=self.n_classes)
+        sizes = np.bincount(self.y, weights=self.counts, minlength=self.n_classes)
         return np.round(sizes).astype(np.int64)
 
 

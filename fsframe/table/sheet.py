@@ -245,11 +245,10 @@ def load_sheet(
     )
     if sign == " ":
         raw = _single_blanks(raw)
-        end = first_record(raw)
-    if sign != " ":
+    else:
         while (shorter := _without_last_signs(raw, sign)) != raw:
             raw = shorter
-        end = first_record(raw)
+    end = first_record(raw)
     byte = ord(sign)
     if not sign.isascii():
         if b'"' in raw:
