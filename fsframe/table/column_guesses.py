@@ -84,6 +84,10 @@ _FORMS = {
 """Forms of cells that are not free text, each with advice as its key."""
 
 
+def _without(columns: Mapping[int, ColumnFacts], taken: Collection[int]) -> dict[int, ColumnFacts]:
+    return {k: column for k, column in columns.items() if k not in taken}
+
+
 class Guesses:
     """The columns of a table besides the label, classified by the question that each raises.
 
@@ -116,34 +120,33 @@ class Guesses:
         free = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
         beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
         self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, contents.n_rows)]
-        rest = {k: c for k, c in free.items() if k not in self.identifiers}
+        rest = _without(free, self.identifiers)
         whose = rest | {k: c for k, c in beside.items() if k not in taken}
         self.people = [k for k, c in whose.items() if self._identifies_groups(k, c)]
         self.beside = sorted(beside)
-        rest = {k: c for k, c in rest.items() if k not in self.people}
+        rest = _without(rest, self.people)
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
         shared = Counter(column.name for column in contents.columns)
         first_of = {column.name: k for k, column in reversed([*enumerate(contents.columns)])}
         self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
-        rest = {k: c for k, c in rest.items() if k not in self.twice}
+        rest = _without(rest, self.twice)
         self.stretches = [k for k in stretches_of_time(contents.columns) if k in rest]
-        rest = {k: c for k, c in rest.items() if k not in self.stretches}
+        rest = _without(rest, self.stretches)
         self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
         self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
-        rest = {k: c for k, c in rest.items() if k not in (*self.divides, *self.recoded)}
+        rest = _without(rest, (*self.divides, *self.recoded))
         self.indicators = self._indicators(rest)
-        rest = {k: c for k, c in rest.items() if k not in self.indicators}
+        rest = _without(rest, self.indicators)
         self.scales = self._scales(rest)
         self.odd = [k for k, c in rest.items() if c.odd and k not in self.scales]
-        unordered = {k for k, c in rest.items() if c.kind == "text"} - {*self.odd, *self.scales}
-        self.texts = sorted(unordered)
+        texts = sorted({k for k, c in rest.items() if c.kind == "text"} - {*self.odd, *self.scales})
         self.prose = [
             k
-            for k in self.texts
+            for k in texts
             if (2 * rest[k].different > contents.n_rows > _MANY or rest[k].wordy)
             and not is_likely_label(rest[k])
         ]
-        self.texts = [k for k in self.texts if k not in self.prose]
+        self.texts = [k for k in texts if k not in self.prose]
         self.empty = [k for k, c in rest.items() if c.kind == "empty"]
         self.counts = [
             k
