@@ -458,7 +458,8 @@ class _Compiling(event.Listener):
             if _first_to_announce(Path(os.path.abspath(code.co_filename))):
                 remark(
                     "compiling numerical kernels: the first run of a method takes up to half a "
-                    "minute longer, later ones load what it leaves (`fsframe warm` compiles all)"
+                    "minute longer, later runs reuse the compiled code (`fsframe warm` compiles "
+                    "all of it in advance)"
                 )
         if not _in_worker():
             self._meanwhile.enter_context(ticking("compiling"))

@@ -289,9 +289,11 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
         if array is not None and array.shape == (m,) and array.dtype.kind in "fiu":
             whole = title == "df" and array.dtype.kind in "iu"
             columns[title] = array.astype(np.int64 if whole else np.float64)
-    p = _shares(tables, ("p_values",), m)
-    if p is not None:
-        q = _shares(tables, _Q_NAMES, m)
+    p, q = _shares(tables, ("p_values",), m), _shares(tables, _Q_NAMES, m)
+    if p is None and q is not None:
+        # Of stages that bound the share of false features without a test of each.
+        columns["q"] = q
+    elif p is not None:
         columns["p"] = p
         columns["q"] = (
             adjusted_p_values(p) if q is None or np.array_equal(q, p, equal_nan=True) else q

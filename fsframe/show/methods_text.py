@@ -226,7 +226,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         f"Only you can say; the table has {record.n_samples} rows.",
     )
     table = record.feature_table() if record.stages and not judged else None
-    if table is not None and "q" in table.columns:
+    if table is not None and {"p", "q"} <= table.columns.keys():
         yield Item(
             "Are p-values adjusted for the number of tests?",
             "REFORMS, metrics and uncertainty",

@@ -223,9 +223,14 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
 
 
 def _number_lines(record: RunRecord) -> Iterator[str]:
-    """What score, p and q are, where there is a p."""
+    """What score, p and q are, where there is a p or a q."""
     columns = record.feature_table().columns
     if "p" not in columns or np.isnan(columns["p"]).all():
+        if "q" in columns:
+            yield from wrapped(
+                "q: the smallest bound on the share of false features among those kept with which "
+                "the feature would be kept."
+            )
         yield from _order_lines(record)
         return
     p, scores = columns["p"], columns["score"]

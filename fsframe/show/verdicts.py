@@ -29,14 +29,25 @@ _NAMED, _BEST_NAMED = 5, 3
 def doubtful(record: RunRecord) -> NDArray[np.int64] | None:
     """Columns whose decision another seed may reverse, the most doubtful first.
 
-    None where the last selecting stage does not know the probability of that.
+    A group of features, kept or dropped as one, is as doubtful as the clearest of its members that
+    pass by themselves, or, without one, as its most doubtful member. None where the last selecting
+    stage does not know the probability of that.
     """
     stages = [stage for stage in record.stages if stage.selection is not None]
     tables = bootstrap_tables(stages[-1]) if stages else None
     if tables is None or tables.doubt is None:
         return None
-    order = np.argsort(-tables.doubt, kind="stable")
-    return tables.columns[order[tables.borderline[order]]]
+    doubt, borderline = tables.doubt.copy(), tables.borderline
+    names = [record.feature_names[column] for column in tables.columns]
+    for members in (record.environment.get("feature_groups") or {}).values():
+        group = np.isin(names, members)
+        passing = group & tables.passing
+        if group.any():
+            doubt[group] = doubt[passing].min() if passing.any() else doubt[group].max()
+            clear = (passing & ~borderline).any()
+            borderline[group] = not clear and bool(borderline[group].any())
+    order = np.argsort(-doubt, kind="stable")
+    return tables.columns[order[borderline[order]]]
 
 
 @attrs.frozen(kw_only=True)

@@ -392,6 +392,13 @@ class BootstrapTables:
     matrix: NDArray[np.bool_] | None = None
 
     @property
+    def passing(self) -> NDArray[np.bool_]:
+        """Mask, (m,), of columns that pass by themselves, not with a group of features."""
+        if self.p is None or self.level is None:
+            return self.z > self.critical
+        return self.p <= self.level
+
+    @property
     def borderline(self) -> NDArray[np.bool_]:
         """Mask, (m,), of decisions that another seed reverses with a probability above 0.05."""
         return np.zeros(len(self.z), bool) if self.doubt is None else self.doubt > _DOUBTFUL

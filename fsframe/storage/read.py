@@ -258,7 +258,10 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
             raise StoreError(f"{group.path}: {error}") from None
         if "donors" in selection.carried:
             if "donors" in folders or before is None or before.donors is None:
-                raise StoreError(f"{group.path} has donors of an earlier stage, or none came")
+                raise StoreError(
+                    f"{group.path} says that its donors come from an earlier stage, which has "
+                    "none, or stores its own"
+                )
             selection = attrs.evolve(selection, donors=before.donors)
     elif folders - {"features_in", *FREE} or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
@@ -325,7 +328,9 @@ def _unpack(group: GuardedGroup, arrays: dict[str, NDArray[Any]]) -> None:
             continue
         there = is_packable(how) and how in arrays
         if not there or packing.get(how, TRIANGLE) != TRIANGLE:
-            raise StoreError(f"{where} sends {printable(path, 80)!r} where no array is")
+            raise StoreError(
+                f"{where} refers {printable(path, 80)!r} to an array that does not exist"
+            )
         group.count_memory(arrays[how].nbytes, where)
         arrays[path] = arrays[how]
 

@@ -74,7 +74,9 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
             )
         elif name not in frame.columns:
             hint = did_you_mean(name, [*others, *map(str, frame.columns)])
-            problems.append(f"there is no coordinate along {samples!r}, or column, {name!r}{hint}")
+            problems.append(
+                f"there is neither a coordinate along {samples!r} nor a column {name!r}{hint}"
+            )
     if problems:
         raise DataError("\n".join(problems))
     return frame

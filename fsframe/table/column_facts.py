@@ -431,7 +431,10 @@ def _compact(facts: ColumnFacts, values: Column) -> Words | NDArray[Any]:
     if isinstance(values, list):
         return Words.of(values)
     small = not facts.missing and facts.low >= -128 and facts.high < 128
-    return values.astype(np.int8) if small else values.copy()
+    # Two values need not be whole: 0.2 and 0.7.
+    if small and (values == np.floor(values)).all():
+        return values.astype(np.int8)
+    return values.copy()
 
 
 def _texts_in(cells: Sequence[str | None]) -> list[str]:

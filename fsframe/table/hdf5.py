@@ -100,7 +100,7 @@ def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
 def _check_heap(content: mmap.mmap, place: int, path: Path) -> None:
     def damaged(what: str) -> DataError:
         return DataError(
-            f"{path} is damaged: of the heap of text at byte {place}, {what}; take another copy of "
+            f"{path} is damaged: in the text heap at byte {place}, {what}; take another copy of "
             "the file"
         )
 

@@ -424,8 +424,7 @@ def kept_folder(home: Path | None, identity: str, note: Callable[[str], Any]) ->
         return folder, None
     if reason:
         note(
-            f"{folder.parent} {reason}: nothing in it is used or kept there; remove it, or let "
-            "only yourself write to it"
+            f"{folder.parent} {reason}: it is not used; remove it, or make it writable by you alone"
         )
     else:
         note(f"{folder.parent.parent} cannot be written to: nothing is kept of the table there")

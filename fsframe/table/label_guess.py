@@ -294,8 +294,8 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
             why = (
                 f"it is not the last column, which is {name!r}"
                 if strong
-                else f"the last column, {name!r}, tells of the "
-                + ("person" if PERSONAL & words else "way in which samples were taken")
+                else f"the last column, {name!r}, describes "
+                + ("the person" if PERSONAL & words else "how samples were taken")
             )
             return LabelGuess(place=better[0], doubts=(why,), sure=False)
     stem = _shared_stem(columns, usable)

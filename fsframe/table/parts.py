@@ -310,7 +310,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     given_too |= {key for key, said in form.said().items() if (key, said) not in _TRUE_OF_PARTS}
     wrong = [f"{key}: {instead[key]}" for key in sorted(given_too & instead.keys())]
     if wrong:
-        raise RequestError("a table in parts is read without " + "; ".join(wrong))
+        raise RequestError("a table in parts does not support " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
     reader, cache = _reader(given, paths, form)
     y, label = form.y, roles["label"]
@@ -492,8 +492,8 @@ def _one_pass(
     if wrong.any():
         raise DataError(
             f"{reader.what}: feature {features[int(np.flatnonzero(wrong)[0])]!r} holds "
-            f"infinite values, or values above {LARGEST:g}, whose squares are; correct them, "
-            "divide the column by a constant, or leave them empty if missing"
+            f"values that are infinite, or so large (above {LARGEST:g}) that their squares are; "
+            "correct them, divide the column by a constant, or leave them empty if missing"
         )
     return TableParts(
         reader=reader,

@@ -184,3 +184,11 @@ def test_a_run_remembers_that_rows_without_a_label_were_left_out(call: Call, her
         '[[tables]]\npath = "t.csv"\nmissing_label = "drop"\n'
     )
     assert call("study study.toml").code == 0
+
+
+def test_two_fractions_are_told_apart_as_two_whole_numbers_are(tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{0.2 if k < 30 else 0.7},{k * 7 % 13},{'ab'[k >= 30]}" for k in range(60)]
+    path.write_text("batch,x,outcome\n" + "\n".join(lines) + "\n")
+    (told,) = (f.what for f in fsframe.inspect(path).findings if f.columns == ("batch",))
+    assert "0.2 is 30 a, 0 b; 0.7 is 0 a, 30 b" in told

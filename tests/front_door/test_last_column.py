@@ -58,8 +58,8 @@ def test_a_last_column_that_nobody_would_predict_is_no_label(
 BEHIND = {
     "Survived": ("it is not the last column, which is 'Embarked'", {"Embarked": [*"SCQ"] * 20}),
     "churned": ("it is not the last column, which is 'tariff'", {"tariff": [*"SCQ"] * 20}),
-    "condition": ("the last column, 'batch', tells of the way in which", {"batch": [1, 2, 3] * 20}),
-    "grp": ("the last column, 'sex', tells of the person", {"sex": [*"mf"] * 30}),
+    "condition": ("the last column, 'batch', describes how samples", {"batch": [1, 2, 3] * 20}),
+    "grp": ("the last column, 'sex', describes the person", {"sex": [*"mf"] * 30}),
     "loan_status": ("it is not the last column, which is 'left'", {"left": [*range(12)] * 5}),
     "vital_status": (
         "it is not the last column, which is 'treatment'",

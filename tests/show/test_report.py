@@ -257,6 +257,27 @@ def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_ch
     assert "seed" not in " ".join(each.change for each in ranked)
 
 
+def test_a_group_of_features_is_as_doubtful_as_its_clearest_relevant_member():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 5))
+    data = Dataset.from_arrays(X, (X[:, 0] > 0).astype(int)).with_roles({"g": ["f1", "f2"]})
+    record = Chain.parse("mim:top=1 npfs:n=20,null=published").run(data)
+    last = record.stages[-1]
+    assert set(record.selected_names) == {"f1", "f2"}
+    # The whole group counts as relevant; here only the first passes by itself.
+    p_values = np.array([0.001, 0.5, 0.9, 0.9, 0.9])
+
+    def borderline(*doubt: float) -> list[str]:
+        changed = {"doubt": np.array([*doubt, 0.0, 0.0, 0.0]), "p-values": p_values}
+        tables = {**last.tables, **changed}
+        stages = (record.stages[0], attrs.evolve(last, tables=tables))
+        found = decisions(attrs.evolve(record, stages=stages))
+        return [name for each in found if each.verdict == "borderline" for name in each.names]
+
+    assert borderline(0.3, 0.0) == ["f1 (kept)", "f2 (kept)"]
+    assert borderline(0.0, 0.3) == []
+
+
 def test_the_page_of_a_null_result_claims_nothing():
     rng = np.random.default_rng(5)
     noise = Dataset.from_arrays(rng.standard_normal((60, 6)), np.arange(60) % 2, name="noise")

@@ -259,3 +259,12 @@ def test_too_few_rows_of_a_class_are_said_before_any_work(chain: str) -> None:
     grouped = Dataset.from_arrays(X, np.isin(whose, (0, 1)), groups=whose)
     with pytest.raises(DataError, match="four groups of every class, the smallest has 2"):
         Chain.parse(chain).check_request(grouped)
+
+
+def test_the_rates_by_which_ipss_decides_are_in_every_table_of_its_run() -> None:
+    record = Chain.parse("mim ipss:pairs=10").run(slides(1, 80, 6, 2))
+    columns = record.feature_table().columns
+    by_column = dict(zip(record.feature_names, record.stages[-1].tables["q_values"], strict=True))
+    assert "p" not in columns
+    assert columns["q"].tolist() == [by_column[name] for name in columns["feature"]]
+    assert "q: the smallest bound" in str(record)
