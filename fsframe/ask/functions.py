@@ -25,6 +25,7 @@ from fsframe.ask.options import (
     TableOptions,
     asking,
     classifier_text,
+    holds_values,
     named_tables,
     protocol_chain,
     table_of,
@@ -153,14 +154,17 @@ def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
             f"inspect takes a data frame or the path of a file, not {type(data).__name__}; "
             "`fsframe inspect` looks at tables in parts"
         )
-    if label is None:
-        return inspect_table(data, **options)
-    if not isinstance(label, (str, int)):
-        raise RequestError(
-            f"inspect takes the name of the label column, not {type(label).__name__}; add "
-            "separate labels to the frame as a column, X.assign(label=y) or X.with_columns(label=y)"
-        )
-    return inspect_table(data, label=label, **options)
+    named = {"label": label, **options} if label is not None else options
+    for role, given in named.items():
+        if (role == "label" and not isinstance(given, (str, int))) or holds_values(
+            role, given, data
+        ):
+            raise RequestError(
+                f"inspect takes {role}= as the name of a column, not {type(given).__name__}; add "
+                f"separate values to the frame as a column, X.assign({role}=…) or "
+                f"X.with_columns({role}=…)"
+            )
+    return inspect_table(data, **named)
 
 
 def evaluate(

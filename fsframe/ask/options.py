@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
+from numpy.typing import ArrayLike
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request
@@ -78,7 +79,8 @@ class RunOptions(TypedDict, total=False):
 class TableOptions(TypedDict, total=False):
     """How data frames and files are read: arguments of `fsframe.read` besides label and groups.
 
-    Side roles that plugins declare are accepted too.
+    For a data frame, `weight`, `time`, `event` and `adjust` may be values, one for each row, in
+    place of names of columns. Side roles that plugins declare are accepted too.
     """
 
     drop: str | int | Iterable[str | int]
@@ -88,10 +90,10 @@ class TableOptions(TypedDict, total=False):
     encode: str
     missing_label: str
     keep: str | int | Iterable[str | int]
-    weight: str | int
-    time: str
-    event: str
-    adjust: str | Iterable[str]
+    weight: str | int | ArrayLike
+    time: str | ArrayLike
+    event: str | ArrayLike
+    adjust: str | Iterable[str] | ArrayLike
     feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]]
     task: str
     na: str | float | Iterable[str | float]
@@ -263,7 +265,7 @@ def table_of(
         As in `fsframe.select`; an array only if `label` is one too.
     label : str, int or (n_samples,) array, optional
     groups : str, int or (n_samples,) array, optional
-        An array only if `label` is one.
+        An array only if `label` is one, or `data` is a data frame.
     options : TableOptions, optional
     name : str
         Name for a data frame.
@@ -300,14 +302,16 @@ def table_of(
     of_frame = isinstance(label, tuple) and label in getattr(data, "columns", ())
     apart = not (label is None or isinstance(label, (str, int)) or of_frame)
     if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
-        if not apart:
-            return read(data, label, name=name, **said), ""
-        arrays = {"label": label}
-        if not (groups is None or isinstance(groups, (str, int))):
-            arrays["groups"] = groups
+        arrays = {role: value for role, value in said.items() if holds_values(role, value, data)}
+        if apart:
+            arrays["label"] = label
+        else:
+            said["label"] = label
         if is_frame(data):
             data, names = with_columns(data, arrays)
             return read(data, name=name, **{**said, **names}), ""
+        if not apart:
+            return read(data, name=name, **said), ""
         beside = {"task": said.pop("task", None)}
         if not isinstance(groups, (str, int)):
             beside["groups"] = said.pop("groups", None)
@@ -334,6 +338,14 @@ def table_of(
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "
         f"fsframe.Dataset.from_arrays(X, y){hint}"
     )
+
+
+def holds_values(role: str, given: Any, data: Any) -> bool:
+    """Whether a role of `data` is given as values of its rows, and not as names of columns."""
+    if role == "groups":
+        return not isinstance(given, (str, int)) and getattr(given, "ndim", 1) == 1
+    values = role in ("weight", "time", "event", "adjust") and getattr(given, "ndim", 0) == 1
+    return values and (role != "adjust" or len(given) == len(data))
 
 
 def _is_matrix(data: Any) -> bool:

@@ -96,6 +96,25 @@ def test_labels_in_another_order_than_their_frame_are_refused(table):
         fsframe.Dataset.from_arrays(X, y, groups=pandas.Series(range(len(y)), index=y.index[::-1]))
 
 
+def test_roles_of_a_frame_may_be_values_beside_it(table):
+    frame = pandas.read_csv(table)
+    n = len(frame)
+    rng = np.random.default_rng(0)
+    for chain, role, values in (
+        ("anova-f:top=2", "groups", np.arange(n)),
+        ("mim", "weight", pandas.Series(rng.integers(1, 4, n))),
+        ("anova-f:alpha=0.5", "adjust", rng.standard_normal(n)),
+    ):
+        beside = fsframe.select(chain, frame, label="kind", **{role: values})
+        inside = frame.assign(**{role: values})
+        named = fsframe.select(chain, inside, label="kind", **{role: role})
+        assert beside.scores.tobytes() == named.scores.tobytes()
+    with pytest.raises(DataError, match="groups has shape"):
+        fsframe.select("mim", frame, label="kind", groups=np.arange(n - 1))
+    with pytest.raises(RequestError, match=r"inspect takes groups= as .* X\.assign\(groups=…\)"):
+        fsframe.inspect(frame, groups=np.arange(n))
+
+
 @pytest.mark.parametrize(
     ("given", "error", "told"),
     [
@@ -294,5 +313,5 @@ def test_the_label_may_stand_behind_the_table():
         assert found.selected_names == ("b",)
     assert fsframe.evaluate("mim:top=1 knn", X, y, folds=2, repeats=1).accuracy == 1
     assert fsframe.inspect(frame, "a").options["label"] == "a"
-    with pytest.raises(RequestError, match=r"the name of the label column, not Series; .*assign"):
+    with pytest.raises(RequestError, match=r"label= as the name of a column, not Series; .*assign"):
         fsframe.inspect(X, y)
