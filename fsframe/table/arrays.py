@@ -60,9 +60,9 @@ def too_large(values: NDArray[Any]) -> NDArray[np.bool_] | None:
 def too_large_in_words(many: int, row: int, column: int) -> str:
     """The message about `many` values that are too large; the place of the first counts from 0."""
     return (
-        f"{many} values are infinite, or so large (above {LARGEST:g} in magnitude) that their "
-        f"squares are, the first in row {row + 1}, column {column + 1}; divide the column by a "
-        "constant, or leave them empty to mark them missing"
+        f"{counted(many, 'value')} too large to be squared (above {LARGEST:g} in magnitude, or "
+        f"infinite), the first in row {row + 1}, column {column + 1}; divide the column by a "
+        "constant, or leave such cells empty to mark them missing"
     )
 
 

@@ -451,7 +451,8 @@ class Guesses:
         """The given arguments of `read`, with suggested ones added.
 
         `group` is the column of groups that `options` names; `known` are columns whose kind they
-        declare. Without `adjusting`, which few methods can do, technical columns are dropped.
+        declare. Without `adjusting`, which few methods can do, technical columns of text are
+        dropped.
         """
         arguments, known = dict(options), set(known)
         grouped = group is not None or bool(self.people)
@@ -466,7 +467,8 @@ class Guesses:
             depend = grouped or "time" in options
             adjust, aside = adjusted_for(self.found, self.covariates, known, depend)
             if not adjusting:
-                adjust, aside = [], [c.column for c in self.covariates if c.technical]
+                technical = {c.column for c in self.covariates if c.technical} - known
+                adjust, aside = [], sorted(technical & {*self.texts})
             if adjust:
                 arguments["adjust"] = [self.names[k] for k in adjust]
             out += [k for k in aside if k not in out and k not in self.beside]

@@ -58,12 +58,13 @@ def check_classes(
         )
     if task == "regression":
         return []
-    many = labels.dtype.kind in "if" and len(values) > MANY_CLASSES and not said
-    hint = (
-        "; if it is a number to predict, say so (--task regression, task='regression')"
-        if many
-        else ""
-    )
+    alone = np.flatnonzero(counts == 1)
+    numeric = labels.dtype.kind in "if" and not said
+    many = numeric and len(values) > MANY_CLASSES
+    hint = ""
+    # Counts: few values, the largest of which are rare.
+    if many or (numeric and len(values) > 2 and alone.size):
+        hint = "; if it is a number to predict, say so (--task regression, task='regression')"
     if guessed:
         hint += f"; if another column is the label, name it (--label, label=), not {name!r}"
     if len(values) > MAX_CLASSES:
@@ -71,7 +72,6 @@ def check_classes(
             f"{path}: label {name!r} has {len(values)} different values in {len(labels)} rows; "
             f"at most {MAX_CLASSES} classes are allowed{hint}"
         )
-    alone = np.flatnonzero(counts == 1)
     if alone.size:
         shown = ", ".join(f"{str(values[c])[:60]} ({where(int(first[c]))})" for c in alone[:3])
         more = f" and {alone.size - 3} more" if alone.size > 3 else ""

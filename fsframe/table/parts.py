@@ -492,8 +492,8 @@ def _one_pass(
     if wrong.any():
         raise DataError(
             f"{reader.what}: feature {features[int(np.flatnonzero(wrong)[0])]!r} holds "
-            f"values that are infinite, or so large (above {LARGEST:g}) that their squares are; "
-            "correct them, divide the column by a constant, or leave them empty if missing"
+            f"values too large to be squared (above {LARGEST:g}, or infinite); correct them, "
+            "divide the column by a constant, or leave them empty if missing"
         )
     return TableParts(
         reader=reader,

@@ -73,7 +73,7 @@ def test_numbers_that_are_not_whole_are_a_target() -> None:
 @pytest.mark.parametrize(
     ("X", "y", "options", "complaint"),
     [
-        ([[1, np.inf], [-np.inf, 0]], [0, 1], {}, "2 infinite .* in row 1, column 2"),
+        ([[1, np.inf], [-np.inf, 0]], [0, 1], {}, "2 values too large .* in row 1, column 2"),
         ([[1, "b"], [2, "d"]], [0, 1], {}, "row 1 of column 2 holds 'b'; give a data frame"),
         ([[1, 2], [3]], [0, 1], {}, "must be a table of numbers: its rows differ in length"),
         ([[1 + 2j], [3]], [0, 1], {}, "row 1 of column 1 holds .*j"),

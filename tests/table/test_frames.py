@@ -254,6 +254,11 @@ def test_a_class_of_one_member_is_refused_as_in_a_file(put, task):
     frame = frame.with_columns(a=0.5 * polars.col.a)
     with pytest.raises(DataError, match=r"\(row 7\)"):
         fsframe.select("mim", frame.select("a"), label=frame["y"].to_list())
+    counts = polars.DataFrame({"a": range(7), "y": [0, 1, 1, 2, 0, 2, 9]})
+    with pytest.raises(
+        DataError, match="9 .*--task regression" if task is None else "merge classes$"
+    ):
+        read(counts, "y", task=task)
 
 
 def test_words_for_a_missing_label_are_those_of_files(put):
@@ -438,3 +443,15 @@ def test_a_frame_without_rows_is_refused(library: str) -> None:
     frame = pytest.importorskip(library).DataFrame({"a": [], "b": [], "y": []})
     with pytest.raises(DataError, match="the frame has no rows, only names of columns"):
         fsframe.read(frame, "y")
+
+
+def test_what_settles_a_date_leaves_a_usable_batch_alone():
+    days = [f"2024-01-{k + 1:02}" for k in range(24)]
+    frame = polars.DataFrame({"day": days, "batch": [1, 2, 3] * 8, "site": [*"pqr"] * 8})
+    frame = frame.with_columns(x=polars.Series(range(24)) * 7 % 24, y=polars.Series([0, 1] * 12))
+    with pytest.raises(UntidyTableError) as refused:
+        read(frame, "y")
+    assert [*refused.value.ways[0]["drop"]] == ["day", "site"]
+    with pytest.raises(UntidyTableError) as refused:
+        read(frame.with_columns(polars.col("site").cast(polars.Categorical)), "y")
+    assert [*refused.value.ways[0]["drop"]] == ["day"]

@@ -270,7 +270,9 @@ def test_table_that_changes_while_it_is_used_is_refused(
 def test_refusals_name_what_would_work(
     folder: Path, frame: polars.DataFrame, tmp_path: Path
 ) -> None:
-    with pytest.raises(RequestError, match=r"without adjust: strata .*; dates: .*; time: .*drop"):
+    with pytest.raises(
+        RequestError, match=r"does not support adjust: strata .*; dates: .*; time: .*drop"
+    ):
         fsframe.read(folder, time="few", dates="days", adjust="real")
     assert not (folder / CACHE_FOLDER).exists(), "the table was taken in before it was refused"
     with pytest.raises(DataError, match=r"'ill' .String. hold neither numbers nor categories"):
