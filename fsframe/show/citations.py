@@ -1,4 +1,4 @@
-"""Citations as BibTeX: of the methods in use, from what their entries declare, and of the tests."""
+"""BibTeX of the publications that the entries of methods and measures declare."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 
 def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, str]:
-    """References declared by all methods in chains, nested ones too, and by measures.
+    """References declared by the methods in `chains`, nested ones too, and by the measures.
 
     Returns
     -------
     mapping of str to str
-        From names to references; without methods that are not installed or declare none.
+        References by name; methods that are not installed or declare none are left out.
     """
     references: dict[str, str] = {}
     for text in chains:
@@ -78,7 +78,7 @@ def cited_keys(reference: str) -> list[str]:
 
 
 def _publications(reference: str) -> list[tuple[str, str]]:
-    """(key, text) of each part; a part without a year is keyed by its first word."""
+    """(key, text) of each publication; the key is its first word and, if it has one, its year."""
     parts = []
     for text in publications(reference):
         first = re.match(r"[^\W\d_]+", text)
@@ -94,7 +94,7 @@ def publications(reference: str) -> list[str]:
 
 
 def identifiers(publication: str) -> dict[str, str]:
-    """DOI, arXiv number (``eprint``) and ISBN of a publication, as far as it gives them.
+    """The DOI, arXiv number (``eprint``) and ISBN that a publication gives.
 
     >>> identifiers("Breiman 2001, Random forests, Mach. Learn. 45:5, doi:10.1023/A:1010933404324")
     {'doi': '10.1023/A:1010933404324'}
@@ -130,10 +130,10 @@ def bibtex_of(references: Iterable[str]) -> str:
 
 
 def _record(key: str, text: str) -> str:
-    """One reference as a record: authors, year, publication, identifiers, place in it.
+    """One reference as a record: authors, year, publication, identifiers, place within it.
 
-    An article if journal, volume and number or pages are given, part of proceedings if a book
-    and pages are; otherwise the publication is one field.
+    It is an article if a journal, a volume, and a number or pages are given, part of proceedings if
+    a book title and pages are given; otherwise the publication is a single field.
     """
     year = _YEAR.search(text)
     fields, rest = [], text

@@ -105,7 +105,7 @@ class ComparisonResult:
             By position or name. A classifier on all features counts as a chain, on tables that it
             accepts.
         seed : int, optional
-            One of those of a study; the first by default.
+            One of the seeds of a study; the first by default.
 
         Raises
         ------
@@ -143,12 +143,12 @@ class ComparisonResult:
         chain : int or str, optional
             One of `chains`, or its position; by default `best`.
         data : int or str, optional
-            The table it is for, where there are several.
+            The table that the chain is for, if there are several.
 
         Returns
         -------
         estimator
-            As `EvaluationResult.to_sklearn` says; of a study, with its first seed.
+            As described in `EvaluationResult.to_sklearn`; for a study, with its first seed.
 
         Raises
         ------
@@ -169,9 +169,9 @@ class ComparisonResult:
         Parameters
         ----------
         what : {"results", "pairs"}
-            Results: the columns of `results.csv`, of a study by every measure; the rows of a table
-            end with those of the baselines. Pairs: mean difference by the first measure, p-values
-            of Student's paired test and of the corrected resampled test, and who wins by the
+            Results: the columns of `results.csv`, for a study by every measure; the rows of each
+            table end with its baselines. Pairs: mean difference by the first measure, p-values of
+            Student's paired test and of the corrected resampled test, and the outcome of the
             latter.
         library : {"polars", "pandas"}
 
@@ -189,8 +189,9 @@ class ComparisonResult:
     def plot(
         self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
     ) -> Any:
-        """Plot the runs, of a study those with the first seed by the first measure, as a matplotlib
-        figure.
+        """Plot the runs as a matplotlib figure; of a study, those with the first seed.
+
+        Kinds that show a measure use the first.
 
         Parameters
         ----------
@@ -249,12 +250,13 @@ class ComparisonResult:
             ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
             ``fsframe compare -o`` continues it.
         overwrite : bool
-            Whether run files that exist may be replaced.
+            Whether existing run files may be replaced.
 
         Raises
         ------
         StoreError
-            If it holds run files or results of something else, or cannot be written.
+            If a run file exists and `overwrite` is false, if ``results.csv`` does not come from a
+            comparison, or if the folder cannot be written.
         """
         target, every = Path(path), (*self.chains, *self.record.beside)
         check_folder(target, [])
@@ -366,7 +368,7 @@ def load_study(path: str | os.PathLike[str]) -> StudyResult:
     Raises
     ------
     StoreError
-        If there is none, or any run in it is damaged.
+        If there is no study, or a run in it is damaged.
     """
     place = Path(path)
     return StudyResult(record=read_study(place / STUDY_FILE if place.is_dir() else place))

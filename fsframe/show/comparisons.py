@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
 
 RESULTS = "results.csv"
-"""The file in the folder of a comparison besides the run files."""
+"""Name of the table of results in the folder of a comparison."""
 
 MARKS = (
     "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), 95 % "
@@ -26,7 +26,7 @@ MARKS = (
     "their stability from fold to fold. *: best. ‡: fewest features, with a value within ± of the "
     "best. P: Pareto front, no other chain has both a better value and a larger φ."
 )
-"""What the columns and marks of `result_rows` are."""
+"""Meaning of the columns and marks of `result_rows`."""
 
 _RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
 _WIDTH = 80
@@ -40,16 +40,19 @@ _TOLD_OF_RANKS = {
     "friedman_p": "friedman_p",
     "alike": "groups",
 }
-"""What the JSON object has of a comparison and of its ranks."""
+"""Fields of a comparison, and of its ranks, in the JSON object."""
 
 
 CSV_NAMES = (
     "data", "chain", "metric", "value", "standard_error", "low", "high", "accuracy",
     "features_kept", "stability", "on_front", "fewest_features", "seconds",
 )  # fmt: skip
-"""The columns of the table of results: of the measure the mean, its corrected standard error and
-95 % interval; whether no other chain has both a better value and a larger stability, and whether
-the chain keeps the fewest features within one standard error of the best."""
+"""Columns of the table of results.
+
+The value is the mean of the measure, with its corrected standard error and 95 % interval (low,
+high). On the front: no other chain has both a better value and a larger stability. Fewest features:
+the chain keeps the fewest features within one standard error of the best.
+"""
 
 
 def baselines_on(result: Comparison, d: int) -> Iterator[tuple[str, bool, float]]:
@@ -63,8 +66,10 @@ def baselines_on(result: Comparison, d: int) -> Iterator[tuple[str, bool, float]
 
 
 def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
-    """The results as columns, a row for each table and chain, then the baselines of the table; None
-    where something is not known."""
+    """The results as columns, with a row for each table and chain, then the table's baselines.
+
+    Unknown values are None.
+    """
     rows = [row for result in results for row in _result_rows(result)]
     return {name: [row[k] for row in rows] for k, name in enumerate(CSV_NAMES)}
 
@@ -83,7 +88,7 @@ def _result_rows(result: Comparison) -> Iterator[list[Any]]:
 
 
 def csv_text(results: Iterable[Comparison]) -> str:
-    """The results of comparisons below one line of names, as CSV."""
+    """The results of comparisons as CSV, with one header line."""
     memory = io.StringIO()
     writer = csv.writer(memory, lineterminator="\n")
     writer.writerow(CSV_NAMES)
@@ -104,7 +109,7 @@ def _cell(value: Any) -> str:
 
 
 def tested_pairs(result: Comparison) -> list[dict[str, Any]]:
-    """Every two chains on every table: their difference, its tests, and who wins by each rule."""
+    """Every pair of chains on every table: difference, tests, and the outcome by each rule."""
     return [
         {
             "data": result.data[d],
@@ -123,7 +128,7 @@ def tested_pairs(result: Comparison) -> list[dict[str, Any]]:
 
 
 def pair_columns(result: Comparison) -> dict[str, list[Any]]:
-    """The tests of every two chains on every table as columns."""
+    """The tests of every pair of chains on every table, as columns."""
     names = ("data", "a", "b", "difference", "p_paired", "p_corrected", "corrected")
     pairs = tested_pairs(result)
     return {name: [pair[name] for pair in pairs] for name in names}
@@ -145,8 +150,10 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
 
 
 def result_rows(result: Comparison, d: int, names: Sequence[str]) -> Rows:
-    """The chains, called by `names`, and then the baselines on a table: names of columns, rows, and
-    which columns hold numbers."""
+    """The results on table `d`: header, rows, and which columns hold numbers.
+
+    The chains come first, labelled with `names`, then the baselines.
+    """
     values = result.values[d]
     best = values.max() if result.larger_is_better else values.min()
     rows = []
@@ -165,12 +172,12 @@ def result_rows(result: Comparison, d: int, names: Sequence[str]) -> Rows:
 
 
 def against_best(result: Comparison, names: Sequence[str]) -> Rows:
-    """Every chain, called by `names`, against the best on average, which is the first row if chains
-    are ranked over several tables; others by their means or mean ranks.
+    """The best chain on average compared with every other, as a table; chains are called `names`.
 
-    Columns: what the best does by each rule, wins, ties and losses over several tables; mean rank
-    and p by Wilcoxon's test with Holm's adjustment; probabilities that the best is better,
-    practically equal, worse.
+    Chains are in the order of their means or mean ranks; the best is itself a row only if chains
+    are ranked over several tables. Columns: the outcome for the best by each rule (over several
+    tables, its wins, ties and losses); mean rank and p by Wilcoxon's test with Holm's adjustment;
+    probabilities that the best is better, practically equal, worse.
     """
     order = result.order()
     best, ranks, p = order[0], result.ranks, result.adjusted_p
@@ -202,7 +209,7 @@ def _has_chances(result: Comparison) -> bool:
 
 
 def words_of_tests(result: Comparison) -> list[str]:
-    """What `against_best` compares the best chain by, one sentence each."""
+    """The tests by which `against_best` compares chains, one sentence each."""
     words, several = [], len(result.data) > 1
     if result.papers:
         words.append(
@@ -285,7 +292,8 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
 def recorded_request(folder: Path) -> tuple[list[str], str] | None:
     """The chains of the comparison in `folder`, and its measure.
 
-    None if there is no table of results. The other runs in it are classifiers on all features.
+    None if there is no table of results. The other runs in the folder are classifiers on all
+    features.
     """
     try:
         with open(folder / RESULTS, newline="", encoding="utf-8") as file:
@@ -318,8 +326,8 @@ def write_comparison(
     """Write the table of results to `folder`, and to `csv_out`."""
     content = csv_text([comparison]).encode()
     if folder is not None:
-        # Made again from the run files at every call.
+        # Rebuilt from the run files at every call.
         place_file(folder / RESULTS, content, overwrite=True)
-    # Last: once this file is there, the same command is refused, so the folder must be whole.
+    # Last: once this file exists, the same command is refused, so the folder must be complete.
     if csv_out is not None:
         place_file(csv_out, content, overwrite=overwrite)

@@ -48,7 +48,7 @@ _MARK = "← smallest within ± of the best"
 
 
 def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[str, Any]:
-    """What an evaluation adds to the object of a run for ``--json``, which writes NaN as null."""
+    """Fields that an evaluation adds to the object of a run for ``--json``, with NaN as null."""
     evaluation = recorded.evaluation
     return {
         "evaluated": recorded.base,
@@ -79,7 +79,7 @@ def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[
 
 
 def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterator[str]:
-    """What an evaluation measured, and what its folds chose."""
+    """The measures of an evaluation and the choices of its folds, as lines for a terminal."""
     evaluation = recorded.evaluation
     yield ""
     yield from _measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
@@ -150,7 +150,7 @@ def _notes(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
 
 
 def _confusion_lines(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
-    """Predicted against true classes, for as many as fit on a screen."""
+    """The confusion matrix; none if there are more classes than fit on a screen."""
     if not 2 <= len(classes) <= _MOST_CLASSES:
         return
     yield ""
@@ -190,7 +190,7 @@ def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
         return
     yield ""
     yield "Chosen inside the folds:"
-    # Equally often chosen ones in the order of the grid.
+    # Chains chosen equally often are in the order of the grid.
     grid = dict(sorted(zip(recorded.evaluation.chosen.tolist(), recorded.chosen, strict=True)))
     times = Counter(recorded.chosen)
     rows = [[str(times[chain]), chain] for chain in dict.fromkeys(grid.values())]
@@ -213,7 +213,7 @@ def _curve_lines(evaluation: Evaluation) -> Iterator[str]:
 
 
 def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
-    """One value per split in each column: what it kept, and every measure that splits have."""
+    """Columns with a value per split: the number of kept features, and the measures of splits."""
     names = [name for name, measure in evaluation.measures.items() if measure.mean == measure.mean]
     names = [name for name in names if len(evaluation.measures[name].values) == evaluation.n_splits]
     return {
@@ -224,7 +224,7 @@ def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
 
 
 def _stability_object(study: RecordedStability) -> dict[str, Any]:
-    """What a stability study adds to the object of a run for ``--json``."""
+    """Fields that a stability study adds to the object of a run for ``--json``."""
     metrics = {
         m.name: {"value": m.value, "interval": m.interval, "by_size": m.by_size}
         for m in study.tables.metrics
@@ -233,7 +233,7 @@ def _stability_object(study: RecordedStability) -> dict[str, Any]:
 
 
 def _stability_lines(study: RecordedStability) -> Iterator[str]:
-    """How much the resamples kept, and how stable that is."""
+    """How many features the resamples kept, and how stable the sets are."""
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
@@ -345,7 +345,7 @@ def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
 
 
 def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
-    """Write what ``evaluate --csv`` writes: what each fold kept, and every measure of it.
+    """Write the file of ``evaluate --csv``: number of kept features and measures of each fold.
 
     Raises
     ------
@@ -364,5 +364,5 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
 
 
 def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
-    """The protocol that is the whole run; None if the run has other stages."""
+    """The protocol of a run without other stages; None for any other run."""
     return recorded_protocol(record) if len(record.stages) == 1 else None

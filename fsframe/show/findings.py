@@ -1,4 +1,4 @@
-"""What `fsframe inspect` asks and remarks about the columns of a table."""
+"""Questions and remarks of `fsframe inspect` about the columns of a table."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fsframe.table.side_columns import event_levels
 from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
-# A class of so many rows is told apart by chance in one of 90,000 columns of noise.
+# One column of noise in 90,000 separates two classes of `_FEWEST` rows.
 _FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
 
 _SCORES = 6, 20
-"""So many different whole numbers may be classes or a score."""
+"""Least and most different whole numbers that may be either classes or a score."""
 
 _MANY_COUNTS = 30
-"""Fewer columns of counts are not compared by their sum."""
+"""Smallest number of columns of counts whose sums are compared between rows."""
 
 _LIMIT_WORDS = frozenset(
     {"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"}
@@ -50,7 +50,7 @@ class Finding:
 def _finding(
     guesses: Guesses, columns: Sequence[int], what: str, option: str = "", *words: str
 ) -> Finding:
-    """A finding about columns; without the `words` after its option, these are the columns."""
+    """A finding about columns; its option is followed by `words`, by default by the columns."""
     names = tuple(guesses.names[k] for k in columns)
     if option and not words:
         keys = shortened([guesses.keys[k] for k in columns], guesses.free_names)
@@ -103,7 +103,7 @@ def findings_of(
 
 
 def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Finding]:
-    """Other forms of the label, other outcomes, classes that are none, and rows that are
+    """Other forms of the label, other outcomes, values that are no classes, rows that are single
     measurements."""
     label = guesses.names[guesses.label]
     for what, columns in (
@@ -186,7 +186,7 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
 
 
 def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
-    """Texts in columns of numbers, one finding for all columns with the same ones."""
+    """Texts in columns of numbers, one finding for all columns with the same texts."""
     together: dict[tuple[str, ...], list[int]] = {}
     for k in guesses.odd:
         if k not in known:
@@ -210,7 +210,7 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
 
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:
-    """Columns that are no plain numbers, except those `covered` by what was said before."""
+    """Columns that are not plain numbers, except those `covered` by earlier findings."""
     scales = {k: order for k, order in guesses.scales.items() if k not in covered}
     for order in dict.fromkeys(scales.values()):
         columns = [k for k in scales if scales[k] == order]
@@ -252,8 +252,8 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
 
 
 def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
-    """Equal columns and rows, and what was noticed in reading."""
-    # Names of rows may be given twice; they are no features.
+    """Equal columns, repeated rows, and notes from reading the table."""
+    # Row names, in column 0, are not a feature, and may be given again in a column.
     pairs = [pair for pair in found.repeated_columns if pair[1] or not found.row_names]
     equal = [(names[a], names[b]) for a, b in pairs]
     if equal:
@@ -269,14 +269,14 @@ def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
 
 
 def findings_in(data: Dataset) -> Iterator[Finding]:
-    """The findings about values: columns that tell the label too well, counts of uneven sums."""
+    """The findings about values: columns that predict the label too well, counts of uneven sums."""
     yield from _telling(data)
     yield from _following(data)
     yield from _counted_unevenly(data)
 
 
 def _telling(data: Dataset) -> Iterator[Finding]:
-    """Columns that tell the class too well: without an error, or by whether they are missing."""
+    """Columns that predict the class too well: without an error, or by where they are missing."""
     if data.task != "classification" or not data.in_memory:
         return
     sizes = np.bincount(data.y)
@@ -309,7 +309,7 @@ def _telling(data: Dataset) -> Iterator[Finding]:
 
 
 def _times_in_two(data: Dataset, gaps: Sequence[tuple[int, Any]]) -> Iterator[Finding]:
-    """Two columns of times of which those with an event have one, and all others the other."""
+    """Two columns of times: one is given in the rows with an event, the other in all others."""
     if event_levels(map(str, data.classes)) is None:
         return
     halves: list[list[str]] = [[], []]
@@ -326,7 +326,10 @@ def _times_in_two(data: Dataset, gaps: Sequence[tuple[int, Any]]) -> Iterator[Fi
 
 
 def _tells_too_much(data: Dataset, columns: list[tuple[int, str]]) -> Iterator[Finding]:
-    """What columns do without an exception, where few do: so many do not by chance."""
+    """Columns that follow the label without an exception, unless they are many.
+
+    If many do, the label is easy to predict rather than leaked by a column.
+    """
     for k, does in columns if len(columns) <= _MOST_TELLING else ():
         name, label = data.feature_names[k], data.label_name
         what = f"{does}: was it made from {label}, or measured after it?"
@@ -345,16 +348,16 @@ def _following(data: Dataset) -> Iterator[Finding]:
     found: list[tuple[int, str]] = []
     for start, stop in data.column_blocks():
         X = data.columns(start, stop)
-        # Nearly all columns are out of order on a few rows already.
+        # A few rows rule out nearly all columns.
         steps = np.diff(np.asarray(X[rows], dtype=np.float64), axis=0)
         in_order = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
         for k in np.flatnonzero(in_order & ~data.categorical[start:stop]).tolist():
             x = np.asarray(X[:, k], dtype=np.float64)
             _, times = np.unique(x, return_counts=True)
-            # Where all rows but a few are equal, they are in order by chance.
+            # If all values but a few are equal, the column is in order by chance.
             if n - times.max() < _FEWEST or np.isnan(x).any():
                 continue
-            # Equal values of either are in the order of the other.
+            # Rows with equal y may have any order, so they are sorted by x.
             if (np.diff(x[np.lexsort((x, y))]) >= 0).all():
                 found.append((start + k, f"rises with {data.label_name} without an exception"))
             elif (np.diff(x[np.lexsort((-x, y))]) <= 0).all():
@@ -376,7 +379,7 @@ def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
         sums += X.sum(axis=1)
         means[start:stop] = X.mean(axis=0)
     least, most = float(sums.min()), float(sums.max())
-    # Intensities and grades have means of one size, and hardly a sum that is twice another.
+    # Intensities and grades have similar means, and hardly a sum that is twice another.
     if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
         what = (
             f"the features are counts whose sum over a row goes from {least:,.0f} to {most:,.0f}: "
@@ -387,7 +390,7 @@ def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
 
 
 def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -> Finding:
-    """How a covariate and the label are associated, in words."""
+    """The finding about a covariate: how it is associated with the label."""
     k, name, label = one.column, guesses.names[one.column], guesses.names[guesses.label]
     key = guesses.keys[k]
     adjusted = name in suggested.get("adjust", ())
@@ -453,7 +456,7 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
 
 
 def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
-    """Classes and categories that are probably one, spelled in several ways."""
+    """Classes and categories that are probably the same, spelled in several ways."""
     label, file_contents = guesses.label, guesses.found
     if file_contents.columns[label].kind == "text":
         merged = alike_spellings(file_contents.levels(label))
@@ -465,7 +468,7 @@ def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Findi
     for k in sorted(columns):
         column = file_contents.columns[k]
         if column.kind == "text" and column.different <= _CLASSES:
-            # Of genotypes in single letters, a and A are two.
+            # Single letters may be genotypes, in which a and A differ.
             alike = alike_spellings(file_contents.levels(k), 1 if k in named else 2)
             shown = some_of([" and ".join(spellings) for spellings in alike], 3)
             together.setdefault(shown, []).append(k)
@@ -479,7 +482,7 @@ def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Findi
 
 
 def _examples(guesses: Guesses, columns: list[int]) -> str:
-    """The values of text columns, such as `` (sex: f, m; site: A, B, C)``."""
+    """Examples of the values of text columns, such as `` (sex: f, m; site: A, B, C)``."""
     shown = []
     for k in columns[:3]:
         column = guesses.found.columns[k]
@@ -499,5 +502,5 @@ def _grouped(guesses: Guesses, what: str, columns: list[int], option: str) -> It
 
 
 def option_for(option: str, *keys: str | int) -> str:
-    """An option with columns, as words of a command."""
+    """An option and its columns, as words of a command."""
     return shlex.join([option, ",".join(map(spelled_key, keys))])

@@ -66,7 +66,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     Notes
     -----
     Columns that `options` drop are not examined. The label is the one in `options`, the label
-    array, or the guess of `fsframe.table.column_facts.guess_label`; the other columns are
+    array, or the guess of `fsframe.table.label_guess.guess_label`; the other columns are
     classified by `fsframe.table.column_guesses.Guesses`.
     """
     form = {key: value for key, value in options.items() if key in _FORM}
@@ -113,7 +113,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     if file_contents.row_names:
         dropped.add(0)
     group, event = only(asked, "groups"), only(asked, "event")
-    # Of a time, weights and covariates that the user names nothing is asked.
+    # Nothing is asked about a time, weights or covariates that the user names.
     others = {
         column: "adjusted" if role == "adjust" else role
         for role in ROLES.keys() - _EXAMINED
@@ -215,16 +215,18 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
 
 
 def _of_command(cost: Cost, data: Dataset) -> Cost | None:
-    """The cost with that of starting the program; None with covariates, of which it knows nothing:
-    tests by permutations within strata take several times as long."""
+    """The cost including that of starting the program.
+
+    None with covariates, which the cost ignores: tests by permutations within strata take several
+    times as long.
+    """
     if data.covariates is not None:
         return None
     return attrs.evolve(cost, seconds=cost.seconds + _START, formula=f"{_START:g} + {cost.formula}")
 
 
 def _decimal_commas(column: ColumnFacts) -> bool:
-    """Whether the commonest cells of a column of text are numbers, one at least with a decimal
-    comma."""
+    """Whether the most frequent cells of a text column are numbers, some with a decimal comma."""
     cells = column.examples
     likely = any(has_decimal_comma(cell, sure=False) for cell in cells)
     return likely and all(map(_NUMBER.fullmatch, cells))
@@ -235,17 +237,17 @@ def _command(path: str | os.PathLike[str], chain: str, given: Mapping[str, Any])
 
 
 def _call(chain: str, given: Mapping[str, Any]) -> str:
-    """What a program calls to run a chain on a data frame."""
+    """The Python call that runs a chain on a data frame."""
     said = (f"{key}={given[key]!r}" for key in in_order(given))
     return f"fsframe.select({', '.join([repr(chain), 'data', *said])})"
 
 
 _TABLE_AND_LABELS = (("X", "y"), ("x", "y"), ("data", "labels"), ("features", "labels"))
-"""Words in the names of two files, of which the second holds the label of each row of the first."""
+"""Words in the names of two files: a table, and the labels of its rows."""
 
 
 def _labels_beside(path: Path) -> Path | None:
-    """A file beside a table that by its name holds the labels; None without."""
+    """The file next to a table that, by its name, holds the labels; None if there is none."""
     for word, other in _TABLE_AND_LABELS:
         name = re.sub(rf"(?<![A-Za-z]){word}(?![A-Za-z])", other, path.name)
         if name != path.name and path.with_name(name).is_file():
@@ -256,7 +258,7 @@ def _labels_beside(path: Path) -> Path | None:
 def _label(
     file_contents: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> LabelGuess:
-    """The label column that was `said`, the label array, or a guess."""
+    """The label column: the one that the user `said`, the label array, or a guess."""
     columns, path = file_contents.columns, file_contents.path
     if said is not None:
         place = find_column(names, len(names), said, f"{path}, label")
@@ -278,17 +280,17 @@ def _label(
 
 
 def _parts_forecast(data: Dataset) -> dict[str, float]:
-    """Cost of counting over parts, binned by default, from rows, columns and levels.
+    """Cost of counting over parts, with the default binning, from rows, columns and levels.
 
-    Processor seconds to write the codes beside the table, once, and for each feature that a greedy
-    criterion selects; bytes of the codes, and the smallest number of bytes that a run holds,
-    without the interpreter and its libraries.
+    Processor seconds to write the codes beside the table (once), and for each feature that a greedy
+    criterion selects; bytes of the codes; and the least memory of a run in bytes, without the
+    interpreter and its libraries.
 
     Notes
     -----
-    Fitted to 400,000 × 2,000 and 640,000 × 631 bytes of ten levels on one core of about 3 GHz:
-    5e-9 s per byte for taking in, 1.2e-8 s per other value, 2e-12 s per row and product of bit rows
-    for a feature.
+    Fitted to 400,000 × 2,000 and 640,000 × 631 bytes of ten levels on one core of about 3 GHz. To
+    read the table: 5e-9 s per byte, 1.2e-8 s per value of another type. For a feature: 2e-12 s per
+    row and product of bit rows.
     """
     facts, n, p = data.matrix.facts, data.n_samples, data.n_features
     known = facts.n_levels_of(np.arange(p))
@@ -304,7 +306,7 @@ def _parts_forecast(data: Dataset) -> dict[str, float]:
 
 
 def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspection:
-    """Inspect the table in parts that `path` names, in one pass unless it was read before.
+    """Inspect the table in parts at `path`, in one pass unless it was read before.
 
     `options` are the arguments of `fsframe.read`, which raises its errors.
     """

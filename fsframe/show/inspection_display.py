@@ -1,4 +1,4 @@
-"""What `inspect` finds, as text for the terminal and as one JSON object."""
+"""The result of `inspect` as text for the terminal and as one JSON object."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ class Inspection:
     label : int
         The column that is the label, or would be taken as the label.
     said : bool
-        Whether the user specified it.
+        Whether the user named the label.
     doubts : tuple of str
         Reasons why another column may be meant.
     roles : mapping of int to str
-        Columns that are not features: ``"label"``, ``"event"``, ``"groups"``, ``"dropped"``,
-        ``"adjusted"``.
+        Columns that are not plain features: ``"label"``, ``"event"``, ``"groups"``, ``"dropped"``,
+        ``"adjusted"``, ``"beside"``, or another role by its name.
     findings : tuple of Finding
     options : mapping of str to JSON values
         Suggested arguments of `fsframe.read`.
     data : Dataset, optional
-        The table read with them; None if that fails.
+        The table read with these options; None if that fails.
     refused : str
-        Error message of reading.
+        Why the table cannot be read or used as it is; empty if it can.
     chain : str
         Suggested chain.
     command : str
-        The command that runs it; of a data frame, the call.
+        The command that runs the chain; for a data frame, the call.
     forecast : Cost, optional
-        None if the table cannot be read.
+        Cost of the command; None if it is unknown.
     proposals : tuple of Proposal
         The suggested chain, and those for other questions, each with its command.
     """
@@ -233,7 +233,7 @@ def _column_lines(inspection: Inspection) -> Iterator[str]:
 
 
 def _listed(examples: Sequence[str]) -> str:
-    """The first examples, each whole unless it is the only one."""
+    """The first examples, as many as fit, but at least one."""
     shown = len(examples)
     while shown > 1 and shown_width(", ".join(examples[:shown])) > _VALUES:
         shown -= 1
@@ -265,7 +265,7 @@ def _wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
 
 
 def _for_programs(text: str) -> str:
-    """A sentence in which options are arguments of functions.
+    """A sentence with options of commands replaced by arguments of functions.
 
     >>> _for_programs("a feature here (--adjust age adjusts for it instead)")
     "a feature here (adjust=['age'] adjusts for it instead)"

@@ -113,13 +113,13 @@ def given_params(stage: StageRecord, equals: str = "=") -> str:
 
 
 def _chosen(stage: StageRecord, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of parameters that the method chose, as its entry says where to find them."""
+    """Values of parameters that the method chose, from the tables that its entry names."""
     offer = _offer(stage.name)
     declared: Mapping[str, tuple[str, ...]] = getattr(offer and offer.entry, "chosen", {})
     chosen: dict[str, Any] = {}
     for table, names in declared.items():
         values = stage.tables.get(table)
-        # Files may come from anybody.
+        # The run file may be untrusted.
         if values is None or values.shape != (len(names),) or values.dtype.kind not in "iuf":
             continue
         pairs = zip(names, values.tolist(), strict=True)
@@ -255,8 +255,8 @@ def checklist(record: RunRecord) -> Iterator[Item]:
 def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
     """A paragraph for a methods section: what was done, on what, with which tests.
 
-    `cite` makes a citation of keys, such as ``~\\cite{a,b}``; `plain` escapes names for where the
-    text goes.
+    `cite` makes a citation of keys, such as ``~\\cite{a,b}``; `plain` escapes names for the format
+    of the text.
     """
     return " ".join(_sentences(record, cite, plain))
 

@@ -51,7 +51,7 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
     path : Path, optional
         The run file, named at the foot.
     data : Dataset, optional
-        Its table, for means, directions and plots of values.
+        The table of the run, for means, directions and plots of values.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def report_page_of_study(
     Parameters
     ----------
     record : StudyRecord
-        Of `load_study`, or of `study_of_runs`.
+        From `load_study` or `study_of_runs`.
     where : mapping of StudyCell to Path, optional
         The run files; by default they are members of `path`.
     path : Path, optional
@@ -297,7 +297,7 @@ def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Ite
 
 
 def _tests(comparison: Comparison) -> Iterator[Block]:
-    """The chains against the best, and all pairs of chains on every table."""
+    """The chains compared with the best, and all pairs of chains on every table."""
     if not comparison.papers and comparison.ranks is None:
         return
     yield Heading("The chains against the best")
@@ -328,7 +328,7 @@ def _tests(comparison: Comparison) -> Iterator[Block]:
 
 
 def _checklist(record: StudyRecord) -> Iterator[Block]:
-    """Each question with all answers of the runs, and their frequencies."""
+    """Each question with the answers of the runs and their frequencies."""
     answers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
     for run in record.runs.values():
         for item in checklist(run):
@@ -371,7 +371,7 @@ def _how_made(
 
 
 def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
-    """Raise StoreError if `folder` holds files that no study has written, or is named like one."""
+    """Raise StoreError if `folder` has files that are not from a study, or a name like a file."""
     check_ending(folder, holds="a study", instead="its tables are files in it")
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
     check_tracked_files(folder, names, overwrite=overwrite)
@@ -395,7 +395,7 @@ def write_folder(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
-    # Made again from the runs at every call.
+    # Rebuilt from the runs at every call.
     texts = {name: text.encode() for name, text in _texts(record, comparisons).items()}
     place_tracked_files(folder, texts | _figures(record), overwrite=overwrite)
 
@@ -422,8 +422,8 @@ def _table_name(metric: str) -> str:
 def _figures(record: StudyRecord) -> dict[str, bytes]:
     """The plots of a study as PDF and SVG, and its page.
 
-    Of the first measure and seed: mean ranks over the tables, and for each table the measure
-    against stability. A plot that does not apply (one table; no stability) is left out.
+    The plots show, by the first measure and seed, mean ranks over the tables, and for each table
+    the measure against stability. Those that do not apply (one table; no stability) are left out.
     """
     rows = first_runs(record)
     asked = {"cd": [run for row in rows for run in row]}
@@ -440,7 +440,7 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
 
 
 def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
-    """The names of all files that `study_files` may give, known before anything is computed.
+    """The names of all files that `write_folder` may write, known before anything is computed.
 
     >>> study_file_names(["auc"], 1)[:5]
     ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']

@@ -32,8 +32,8 @@ class ProgressBars:
     after : float
         Seconds before anything is shown: short runs show nothing.
     notebook : bool, optional
-        Whether to draw with ``tqdm.auto``, which is a bar of the notebook's own; by default where
-        this is a notebook and tqdm is installed.
+        Whether to draw with ``tqdm.auto``, a bar made for notebooks; by default if this is a
+        notebook and tqdm is installed.
 
     Notes
     -----
@@ -96,13 +96,13 @@ class ProgressBars:
 class Pace:
     """A listener that tells once how long work may still take, if that is a minute or more.
 
-    The first unit compiles kernels and encodes columns: time is measured from its end, for twenty
-    seconds. Work within other work is not measured.
+    Time is measured for twenty seconds after the first unit, which also compiles kernels and
+    encodes columns. Work within other work is not measured.
 
     Parameters
     ----------
     tell : callable
-        Given the note.
+        Called with the note.
     hint : str
         The end of the note: what shortens the work.
     """

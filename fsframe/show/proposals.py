@@ -1,10 +1,10 @@
 """The chains that are proposed for a table, by the entries of plugins (`ProposalEntry`).
 
 Those of fsframe are chosen by the ledger (`benchmarks/ledger`, `docs/ledger.md`), which draws
-tables of known relevant columns. For each of its designs the proposed chain has the best F1, or one
-within a standard error of the best, among the chains and packages that keep what they promise;
-`tests/evaluation/test_proposals.py` reads the stored rows and fails if an entry and the ledger
-disagree.
+tables whose relevant columns are known. For each of its designs the proposed chain has the best F1,
+or one within a standard error of the best, among the chains and packages that keep what they
+promise; `tests/evaluation/test_proposals.py` reads the stored rows and fails if an entry and the
+ledger disagree.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 
 _SAMPLE = 500
-"""Columns that are looked at for heavy tails, evenly spread."""
+"""Number of columns, evenly spread, that are examined for heavy tails."""
 
 _HEAVY = 6.0
 """Sample kurtosis above which tails are heavy: 3 for normal values, 6 for Laplace's."""
 
 _MOST_CORRELATED = 60
-"""Columns up to which correlations are looked at: the ledger has no wider design with correlated
-columns."""
+"""Largest number of columns whose correlations are examined: the ledger has no wider design with
+correlated columns."""
 
 _BY_CHANCE = 4.0
-"""Times 1/√n: a correlation that no pair of so many unrelated columns has."""
+"""Multiple of 1/√n that no correlation of so few unrelated columns reaches."""
 
 _COPIES = 0.95
-"""Correlation from which columns are copies of each other: none of them is needed, and the bound
-of `cpss` is missed there (1.60 ± 0.17 false on `copies`, one promised)."""
+"""Correlation from which columns count as copies of each other: none of them is needed, and `cpss`
+misses its bound (1.60 ± 0.17 false features on the design `copies`; it promises one)."""
 
 
 @attrs.frozen(kw_only=True)
 class Shape:
-    """What a proposal depends on; none of it is what the label says about a column.
+    """Properties of a table that proposals depend on; none relates a column to the label.
 
     Parameters
     ----------
     rows, columns : int
     words : frozenset of str
-        What the table has, of `fsframe.registry.entries.TABLE_WORDS`; its tails are heavy if more
-        than half of the numeric columns have a sample kurtosis above 6; it is correlated if columns
-        are so more than by chance (their ranks, with heavy tails) and none is a copy of another,
-        which is looked at if there are at most 60, all numeric, and no value is missing; a class is
-        rare with less than a fifth of the rows.
+        The words of `fsframe.registry.entries.TABLE_WORDS` that apply. Tails are heavy if more than
+        half of the numeric columns have a sample kurtosis above 6. A table is correlated if some
+        columns (their ranks, with heavy tails) are correlated more than by chance and none is a
+        copy of another; only tables of at most 60 columns, all numeric and without missing values,
+        are examined for that. A class is rare if it has less than a fifth of the rows.
     """
 
     rows: int
@@ -62,7 +62,7 @@ class Shape:
 
     @classmethod
     def of(cls, data: Dataset) -> Shape:
-        """The shape of a table; of one in parts without what takes a pass over its values."""
+        """The shape of a table; of one in parts, without words that need a pass over its values."""
         nominal, gaps = bool(data.categorical.any()), _has_gaps(data)
         heavy = data.in_memory and _heavy_tails(data)
         plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps or data.in_parts)
@@ -82,7 +82,7 @@ class Shape:
         return cls(rows=data.n_samples, columns=data.n_features, words=frozenset(words))
 
     def fits(self, entry: ProposalEntry) -> bool:
-        """Whether an entry is for such tables; for tables in parts, it must say so."""
+        """Whether an entry is for tables of this shape; one for tables in parts must say so."""
         return (
             entry.when <= self.words
             and ("parts" in entry.when or "parts" not in self.words)
@@ -99,8 +99,11 @@ def _has_gaps(data: Dataset) -> bool:
 
 
 def _correlated(data: Dataset, *, of_ranks: bool) -> bool:
-    """Whether columns are correlated more than by chance, and none is a copy of another; constant
-    columns have no correlation. A few values far out correlate by chance, their ranks do not."""
+    """Whether some columns are correlated more than by chance, and none is a copy of another.
+
+    Constant columns have no correlation. A few extreme values correlate by chance; their ranks do
+    not.
+    """
     columns = np.asarray(data.columns(0, data.n_features), dtype=np.float64)
     units = unit_columns(np.apply_along_axis(mean_ranks, 0, columns) if of_ranks else columns)
     correlations = np.abs(units.T @ units)
@@ -110,8 +113,10 @@ def _correlated(data: Dataset, *, of_ranks: bool) -> bool:
 
 
 def _heavy_tails(data: Dataset) -> bool:
-    """Whether more than half of the numeric columns have heavy tails; columns of few values (of
-    10 at most) have none."""
+    """Whether more than half of the numeric columns have heavy tails.
+
+    Columns of at most 10 different values are not counted.
+    """
     numeric = np.flatnonzero(~data.categorical)
     heavy = judged = 0
     for column in numeric[:: max(1, numeric.size // _SAMPLE)]:
@@ -128,13 +133,13 @@ def _heavy_tails(data: Dataset) -> bool:
 
 
 def rules() -> list[ProposalEntry]:
-    """What plugins propose, in the order in which they are tried."""
+    """The proposals of plugins, in the order in which they are tried."""
     entries: list[Any] = [offer.entry for offer in proposals.offers()]
     return sorted(entries, key=lambda entry: (not entry.question, entry.place, entry.name))
 
 
 def usual_chain() -> str:
-    """The first chain that asks nothing of a table, for one that is refused; empty if none is."""
+    """The first chain without conditions, for a table that is refused; empty if there is none."""
     for rule in rules():
         bounds = rule.fewest_columns, rule.most_columns, rule.rows_per_column, rule.most_hours
         if rule.question and not rule.when and not any(bounds):
@@ -150,12 +155,12 @@ class Proposal:
     ----------
     chain : str
     question : str
-        What the kept features answer; empty for a last resort.
+        The question that the kept features answer; empty for a last resort.
     promise : str
         What the chain bounds, in words; empty if unknown.
     cost : Cost, optional
     command : str
-        What runs it; empty where the file of the table is not known.
+        The command that runs it; empty if the file of the table is not known.
     """
 
     chain: str
@@ -166,8 +171,8 @@ class Proposal:
 
 
 def proposals_for(data: Dataset) -> list[Proposal]:
-    """One chain for each question, by the first entry whose tables are such and whose chain takes
-    this one; if there is none, that of the first such entry without a question."""
+    """One chain for each question: that of the first entry that fits the table and whose chain
+    accepts it. If no question has one, that of the first such entry without a question."""
     shape = Shape.of(data)
     by_question: dict[str, Proposal] = {}
     for rule in rules():

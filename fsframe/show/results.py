@@ -47,8 +47,8 @@ _WARNINGS_SHOWN = 10
 class SelectionResult(RunRecord):
     """The result of a chain on a table: a run, with tables, plots and exports.
 
-    Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,
-    `to_frame`. `fsframe.select` makes one; `fsframe.load_run` reads one.
+    It has everything that a `RunRecord` has: `selected`, `selected_names`, `scores`, `pairs`,
+    `stages`, `to_frame`. `fsframe.select` makes one; `fsframe.load_run` reads one.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str,
 
 
 def frame_of(tables: Mapping[str, Mapping[str, Any]], what: str, library: str) -> Any:
-    """The table called `what`, of columns by name, as a data frame; RequestError without it."""
+    """The table called `what`, of columns by name, as a data frame; RequestError if unknown."""
     if what not in tables:
         raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")
     columns = {name: _column(values) for name, values in tables[what].items()}
@@ -399,7 +399,7 @@ def load_run(path: str | os.PathLike[str]) -> SelectionResult:
     Returns
     -------
     SelectionResult
-        An `EvaluationResult` or a `StabilityResult` where it is one.
+        An `EvaluationResult` or a `StabilityResult` if the run is one.
 
     Raises
     ------

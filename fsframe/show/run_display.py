@@ -30,8 +30,8 @@ from fsframe.table.roles import side_roles
 from fsframe.text import Rows, counted, facts, printable, shown_width, some_of, table_lines, wrapped
 
 _PAIRS_SHOWN, _FEW_PAIRS = 10, 3
-# In the JSON object; the run file has all.
 _EFFECT = ("effect", "standard_error")
+# In the JSON object; the run file has all.
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
 _FREQUENCIES_SHOWN = 15
@@ -117,7 +117,7 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 
 def warning_lines(record: RunRecord, most: int, where: str) -> Iterator[str]:
-    """At most so many warnings, a line each; `where` names what has all."""
+    """At most `most` warnings, one per line; `where` names the place that has them all."""
     warnings = record.all_warnings()
     yield from (f"warning: {warning}" for warning in warnings[:most])
     if len(warnings) > most:
@@ -181,7 +181,7 @@ def label_facts(record: RunRecord) -> str:
 
 
 def stage_lines(record: RunRecord) -> Iterator[str]:
-    """The stages from left to right: what each kept of what it saw."""
+    """The stages from left to right: how many features each saw and kept."""
     for place, stage in enumerate(record.stages):
         if stage.selection is None:
             seen = stage.features_in.size
@@ -195,7 +195,7 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
 
 
 def _repeating(record: RunRecord, place: int) -> str:
-    """What a stage that wraps those on its left repeated; it saw the columns that these saw."""
+    """A note that a wrapping stage repeats those on its left and sees their columns; else empty."""
     stage, before = record.stages[place], record.stages[:place]
     offer = only_offer(stage.name, selectors)
     if stage.params.get("base") or not before or not getattr(offer and offer.entry, "wraps", False):
@@ -223,7 +223,7 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
 
 
 def _number_lines(record: RunRecord) -> Iterator[str]:
-    """What score, p and q are, where there is a p or a q."""
+    """The meaning of score, p and q, if there is a p or a q."""
     columns = record.feature_table().columns
     if "p" not in columns or np.isnan(columns["p"]).all():
         if "q" in columns:
@@ -244,7 +244,7 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
 
 
 def _order_lines(record: RunRecord) -> Iterator[str]:
-    """Why scores rise with the rank, where they do."""
+    """Why scores rise with the rank, if they do."""
     rises = bool((np.diff(record.scores[record.selected]) > 0).any())
     name = record.stages[-1].name
     if rises and name in selectors and selectors[name].greedy:
@@ -267,7 +267,7 @@ def verdict_lines(record: RunRecord) -> Iterator[str]:
 
 
 def feature_rows(record: RunRecord) -> Rows:
-    """The kept features as a table, as many as are shown."""
+    """The kept features as a table, at most as many as are shown."""
     selected = record.selected
     shown = record.feature_table().head(min(_FEATURES_SHOWN, selected.size))
     header = ["rank", "feature", "score"]
@@ -280,7 +280,7 @@ def feature_rows(record: RunRecord) -> Rows:
         if key in shown.columns:
             header.append(key)
             columns.append(["" if v != v else f"{v:.2g}" for v in shown.columns[key]])
-    # The last stage but one that ranks.
+    # The ranking stage before the last one.
     for name, earlier in record.ranking_stages()[-2:-1]:
         header.append(f"{name} score")
         columns.append([_short(earlier.scores[c]) for c in selected[:_FEATURES_SHOWN]])
@@ -311,14 +311,14 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
 
 
 def pair_heading(record: RunRecord) -> str:
-    """What the weights of pairs are, and how many there are."""
+    """The heading of the pairs: what their weights mean, and how many there are."""
     shown, (what, how) = _pairs_shown(record), pair_weight_words(record)
     of = f", the {shown} largest of {record.n_pairs}" if record.n_pairs > shown else ""
     return f"Pairs by {what}{f' ({how})' if how else ''}{of}:"
 
 
 def _pairs_shown(record: RunRecord) -> int:
-    """Fewer where a test found that none of them interacts."""
+    """How many pairs are shown: fewer if a test found none that interacts."""
     return _FEW_PAIRS if interacting(record) == 0 else _PAIRS_SHOWN
 
 

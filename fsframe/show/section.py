@@ -101,7 +101,7 @@ def _styled(style: str) -> str:
 
 
 def _scrolled(label: str) -> str:
-    """Attributes of what scrolls by keyboard, with its label for screen readers."""
+    """Attributes of an element that scrolls by keyboard, with its label for screen readers."""
     return f'tabindex="0" role="region" aria-label="{safe(label)}"'
 
 
@@ -175,7 +175,7 @@ class Table(Block):
 
     @classmethod
     def of(cls, shown: Rows, name: str) -> Table:
-        """A table as terminals show it."""
+        """A table from its rows for a terminal."""
         header, rows, numbers = shown
         return cls(header, rows, name, numbers)
 

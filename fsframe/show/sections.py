@@ -58,12 +58,12 @@ CHECKLIST_WORDS = (
 STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
 _COLUMNS = {"frequency_low": "from", "frequency_high": "to", "with": "and"}
 
-# Of several runs, in this order.
+# The kinds for several runs, in this order.
 _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
-    """The figures that can be drawn from a run, and with its table those of values."""
+    """The figures that can be drawn from a run; those that show values need its table."""
     placed = sorted((kind.place, name) for name, kind in KINDS.items() if kind.place)
     for _, kind in placed:
         if KINDS[kind].data and data is None:
@@ -113,8 +113,9 @@ def _words_of_test(record: RunRecord) -> Iterator[str]:
 def figures_of_several(
     records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
 ) -> Iterator[Figure]:
-    """The figures that can be drawn from several runs, of `kinds`, each with its measure; by
-    default all kinds, by accuracy.
+    """The figures that can be drawn from several runs.
+
+    `kinds` maps each kind to the measure it shows; by default all kinds, by accuracy.
     """
     asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
     for kind, metric in asked.items():

@@ -1,4 +1,4 @@
-"""What a run or a comparison found, in words: decisions on features, pairs, verdicts."""
+"""The findings of a run or a comparison in words: decisions on features, pairs, verdicts."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Decision:
     ----------
     verdict : {"kept", "borderline", "not kept"}
     tested : bool
-        Whether a test decided that knows how much its decisions depend on the seed.
+        Whether the deciding test knows how much its decisions depend on the seed.
     names : tuple of str
-        The features; those that are borderline with what was decided.
+        The features; borderline ones with their decision, such as ``age (kept)``.
     change : str
     """
 
@@ -86,7 +86,7 @@ _NOT_KEPT = {
 
 
 def decisions(record: RunRecord) -> list[Decision]:
-    """The verdicts on the features of a run, without those that no feature has.
+    """The verdicts on the features of a run; verdicts without features are left out.
 
     A feature is borderline if the test that decided would decide otherwise with another seed, with
     a probability above 0.05; it is then neither among the kept nor among the others.
@@ -120,9 +120,11 @@ def decisions(record: RunRecord) -> list[Decision]:
 
 
 def stated(record: RunRecord) -> list[tuple[str, Statement]]:
-    """Each stage that tests, by name, and what it says of a feature: that it is relevant, or needed
-    (`fsframe.method.statement`). None for evaluations, where a method is not installed, and of
-    stages that can test but only ranked: without a level, rows that belong together have no p.
+    """The stages that test, by name, and what each says of a feature: it is relevant, or needed
+    (`fsframe.method.statement`).
+
+    Empty for evaluations, and if a method is not installed. Stages that can test but only ranked
+    are left out: without a level, rows that belong together have no p.
     """
     if recorded_protocol(record) is not None:
         return []
@@ -147,7 +149,7 @@ def covariates(record: RunRecord) -> list[str]:
 
 
 def statements(record: RunRecord) -> list[str]:
-    """What `stated` finds, a sentence each."""
+    """The statements of `stated`, one sentence each."""
     given = covariates(record)
     return [statement.sentence(stage, given) for stage, statement in stated(record)]
 
@@ -156,7 +158,7 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
     """Meaning of the pair weights of a record, and how to read them; for headings.
 
     Both are as the entry of the method that made them declares (`SelectorEntry.pair_weight`);
-    ``"weight"`` and nothing where it is not installed or says nothing.
+    ``"weight"`` and an empty text if it is not installed or declares nothing.
     """
     offer = None if record.pair_stage is None else only_offer(record.pair_stage.name, selectors)
     declared = getattr(offer and offer.entry, "pair_weight", "")
@@ -165,7 +167,7 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
 
 
 def only_offer(name: str, *registries: Registry) -> Offer | None:
-    """The only installed method of that name, without importing it."""
+    """The only installed method of that name, without importing it; None if there are several."""
     offers = [offer for registry in registries for offer in registry.matching(name)]
     return offers[0] if len(offers) == 1 else None
 
@@ -313,7 +315,7 @@ def _certainty(record: RunRecord) -> str:
 
 
 def _as_by_chance(record: RunRecord) -> str:
-    """That p-values as small as those of all kept features come up among so many tests."""
+    """A warning if p-values as small as those of all kept features are common by chance."""
     table = record.feature_table()
     if "q" not in table.columns:
         return ""

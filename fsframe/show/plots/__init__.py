@@ -1,8 +1,9 @@
 """Plots of runs as matplotlib figures, never pyplot; the kinds of plots by name.
 
 Every function takes finished runs and optionally an `Axes` to draw on, and returns the figure. What
-each kind shows and needs, and which function draws it, is in `KINDS`; a run that lacks it is
-refused. The functions are imported when they are used, so that listing the kinds stays light.
+each kind shows and needs, and which function draws it, is in `KINDS`; a run that lacks what a kind
+needs is refused. The functions are imported when they are used, so that listing the kinds stays
+light.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 class Plot(ABC):
-    """A kind of plot of a plugin; it has no parameters. Authors write `_draw`."""
+    """A kind of plot from a plugin, without parameters. Authors write `_draw`."""
 
     size: tuple[float, float] = (6.0, 4.0)
     """Width and height of a new figure, in inches."""

@@ -1,4 +1,4 @@
-"""What all plots share: colours, axes without pyplot, labels, reproducible bytes."""
+"""Parts that all plots share: colours, axes without pyplot, labels, reproducible bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)
 
 FORMATS = ("svg", "pdf", "png")
 _LINE = 36
-"""Characters of a line beside a colour bar."""
+"""Characters in a line of the label of a colour bar."""
 
 
 def look(number: int) -> dict[str, Any]:
@@ -61,7 +61,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 def _style() -> dict[str, Any]:
-    """The library's defaults with our settings, regardless of the caller's; without a backend."""
+    """matplotlib's defaults with our settings, regardless of the caller's; without a backend."""
     import matplotlib
 
     defaults: Any = matplotlib.rcParamsDefault
@@ -127,7 +127,7 @@ def figure_bytes(
     style: Any = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
     with matplotlib.rc_context(style), warnings.catch_warnings():
-        # About characters that the font lacks: SVG contains the text itself, not its shapes.
+        # Warnings of characters that the font lacks: SVG contains the text itself, not its shapes.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(target, format=form, dpi=dpi, metadata=_METADATA[form])
     return target.getvalue()
@@ -145,7 +145,7 @@ def short(text: str, longest: int = 28) -> str:
 
 
 def colour_bar(panel: Any, coloured: Any, text: str) -> None:
-    """A colour bar beside a panel, with the whole text on several lines."""
+    """Add a colour bar to a panel, with its whole label on several lines."""
     lines = textwrap.wrap(printable(text), _LINE)
     bar = panel.figure.colorbar(coloured, ax=panel, label="\n".join(lines))
     bar.ax.yaxis.label.set_parse_math(False)
@@ -157,30 +157,30 @@ def feature_label(record: RunRecord, column: int) -> str:
 
 
 def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **style: Any) -> None:
-    """Names as tick labels, with dollar signs shown literally."""
+    """Set names as tick labels, with dollar signs shown literally."""
     axis.set_ticks(list(places), list(labels), **style)
     for tick in (*axis.get_ticklabels(),):
         tick.set_parse_math(False)
 
 
 def say_left_out(panel: Any, lines: int) -> None:
-    """A line of the legend that says how many more there are than are drawn, if there are."""
+    """Add to the legend how many `lines` are not drawn, if there are any."""
     if lines > 0:
         panel.plot([], [], " ", label=f"and {lines} more, not drawn")
 
 
 def legend_above(panel: Any, columns: int = 1, **style: Any) -> None:
-    """The legend above a panel, in so many columns."""
+    """Place the legend above a panel, in so many columns."""
     panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, **style)
 
 
 def legend_beside(panel: Any) -> None:
-    """The legend on the right of a panel."""
+    """Place the legend on the right of a panel."""
     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def inside(panel: Any, x: float, y: float, text: str, **style: Any) -> None:
-    """Text in the middle of a cell."""
+    """Write text in the middle of a cell."""
     panel.text(x, y, text, ha="center", va="center", **style)
 
 
@@ -191,13 +191,13 @@ def without_frame(panel: Any) -> None:
 
 
 def square_of_shares(panel: Any, diagonal: str, x: str, y: str) -> None:
-    """A square panel of two shares, with a dotted diagonal, and what they are."""
+    """Prepare a square panel of two shares, with axis labels and a dotted diagonal."""
     panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label=diagonal)
     panel.set(xlabel=x, ylabel=y, aspect="equal")
 
 
 def drawable(values: ArrayLike) -> NDArray[np.bool_]:
-    """Which numbers can be drawn: finite, with finite squares."""
+    """Mask of the numbers that can be drawn: finite, with finite squares."""
     return np.abs(np.nan_to_num(np.asarray(values, float), nan=np.inf)) < _LARGEST
 
 

@@ -41,7 +41,7 @@ _CURVES = 8
 
 
 def evaluation_of(record: RunRecord) -> RecordedEvaluation:
-    """The evaluation in a run; StoreError for a run of another kind."""
+    """The evaluation in a run; RequestError for a run of another kind."""
     recorded = recorded_protocol(record)
     if not isinstance(recorded, RecordedEvaluation):
         raise lacks(record, "cross-validation", "draw a run of `fsframe evaluate` or `compare -o`")
@@ -49,7 +49,7 @@ def evaluation_of(record: RunRecord) -> RecordedEvaluation:
 
 
 def chosen_measures(evaluations: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
-    """The measure of every run, by default their leading one."""
+    """The measure `metric` of every run, by default the leading measure that they share."""
     name = _leading(evaluations) if metric is None else metric
     measures = [each.evaluation.measures.get(name) for each in evaluations]
     known = [measure for measure in measures if measure is not None]
