@@ -88,12 +88,12 @@ class ChainEstimator(StageEstimator):
         return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
 
     def _task_of(self, last: Classifier | None) -> str:
-        """The task of `fit`, if the chain ends with that classifier.
+        """The task of `fit` for a chain that ends with the classifier `last`, if any.
 
         Raises
         ------
         InvalidRequest
-            If this estimator needs another end of the chain.
+            If this estimator needs a chain with another end.
         """
         raise NotImplementedError
 
@@ -366,8 +366,8 @@ def unfitted_predictor(
 ) -> ChainClassifier | ChainRegressor | GridSearchCV:
     """The estimator that a cross-validation evaluated, to be fitted on all rows.
 
-    Where the folds chose among several chains, a search among them in `inner_folds` folds by
-    accuracy, R² or the c-index; if rows were `grouped`, it takes ``fit(X, y, groups=…)``.
+    If the folds chose among several chains, it is a grid search over these in `inner_folds` folds,
+    by accuracy, R² or the c-index; if rows were `grouped`, it takes ``fit(X, y, groups=…)``.
     """
     classes = task == "classification"
     made = (ChainClassifier if classes else ChainRegressor)(chains[0], **settings)

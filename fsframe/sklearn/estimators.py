@@ -1,4 +1,4 @@
-"""Estimators of methods: what they have when fitted, predictions, and their base classes."""
+"""Estimators of methods: fitted attributes, predictions, and base classes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class PredictsRows:
         self.fitted_ = fitted
 
     def _taken(self, X: Any) -> tuple[FittedOnColumns, NDArray[Any]]:
-        """What predicts, and the rows for it: of sparse ones the columns that it reads."""
+        """The fitted model and the rows for it; of sparse rows, only the columns that it reads."""
         check_is_fitted(self)
         fitted = self.fitted_
         rows = new_rows(self, X, self._codes, allow_nan=self._allows_nan())
@@ -166,7 +166,7 @@ class PredictsRows:
 
 
 class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
-    """A fitted regressor of fsframe under scikit-learn's names; for classes that set `fitted_`."""
+    """A fitted regressor with scikit-learn's interface; mixin for classes that set `fitted_`."""
 
     _of_times: bool
 
@@ -200,7 +200,7 @@ def _gives_probabilities(estimator: Any) -> bool:
 
 
 class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
-    """A fitted classifier of fsframe under scikit-learn's names; for classes that set `fitted_`."""
+    """A fitted classifier with scikit-learn's interface; mixin for classes that set `fitted_`."""
 
     classes_: NDArray[Any]
 
@@ -298,7 +298,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         """
         check_is_fitted(self)
         self._check_filling(X)
-        # A frame stays one, so that its columns keep their kinds.
+        # A frame stays a frame, so that its columns keep their kinds.
         as_frame = is_frame(X) and _get_output_config("transform", self)["dense"] != "default"
         X = validate_data(
             self,
@@ -381,7 +381,7 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
     def _run(
         self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any
     ) -> tuple[Training, list[StageResult]]:
-        """Run the chain on the table for a fit: that table, and the result of each stage.
+        """Run the chain for a fit; return the table it ran on, and the result of each stage.
 
         `of_rows` are further arguments of `fit`.
         """
@@ -399,7 +399,7 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # Where the tag is set, NaN is accepted wherever it is.
+        # The tag promises that NaN is accepted in any column.
         tags.input_tags.allow_nan = self._chain_holds(promises_missing)
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
@@ -419,7 +419,7 @@ class MethodEstimator(StageEstimator):
     _name: ClassVar[str]
     _method: ClassVar[type[Selector] | type[Classifier]]
     _blank: ClassVar[Callable[..., Any]]
-    """An estimator without state, for pickle, from `_name` and classes to register."""
+    """Makes an estimator without state, for pickle, from `_name` and classes to register."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages in `base` too."""
@@ -482,7 +482,7 @@ class MethodEstimator(StageEstimator):
             return Chain((Stage(self._name, method),))
 
     def _as_stages(self) -> tuple[Stage, ...]:
-        """This method as a stage of a chain, which has its own random state and threads."""
+        """This method as a stage of a chain, which sets the random state and the threads."""
         changed = [
             name
             for name in settings_of(self._method)

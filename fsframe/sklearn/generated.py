@@ -112,7 +112,7 @@ def parameter_help(parameter: Parameter) -> str:
     """Help of a parameter, its range, symbol and source."""
     kind = parameter.kind
     rule = re.sub(r"\bnone$", "None", kind.describe())
-    # The type already says what choices and unbounded numbers are.
+    # The type already describes choices and unbounded numbers.
     plain = is_flag(kind) or not re.search(r"[≥≤><(\[]|such as", rule)
     ranges = "" if plain else f"{rule[:1].upper()}{rule[1:]}."
     symbol = f"The paper's {parameter.symbol}." if parameter.symbol else ""

@@ -64,7 +64,7 @@ def warn_each(texts: Iterable[str], where: str) -> None:
 
 
 class _Worker:
-    """Stands for the fits of a worker, whose search runs elsewhere."""
+    """Stands for the search of a worker process, which runs in another process."""
 
 
 _WORKER = _Worker()
@@ -73,11 +73,11 @@ _SAID: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _Caller(NamedTuple):
-    """Who fits an estimator.
+    """The caller that fits an estimator.
 
     `level` is the `stacklevel` in `warn_each` of the first caller outside the libraries, `search`
-    what tries fits for it, `key` the object that lives as long as that, and `silent` whether a fit
-    on all rows follows.
+    the name of the search or cross-validation that runs the fit, `key` an object that lives as long
+    as that, and `silent` whether a fit on all rows follows.
     """
 
     level: int
@@ -113,7 +113,7 @@ _ROUNDS = (
     "validation_curve",
     "permutation_test_score",
 )
-"""What fits one fold in scikit-learn, and what calls it besides searches."""
+"""Functions of scikit-learn that fit one fold, and those besides searches that call them."""
 
 
 def _is_library(module: str) -> bool:

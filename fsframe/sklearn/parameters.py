@@ -1,9 +1,8 @@
 """Parameters of estimators: their settings, those of the stages of a chain, and pickles.
 
-Those of the stages of a chain are called by the names of the stages: ``mim__top``. A stage is
-called by its method's name without the provider, with underscores for hyphens; stages of the same
-name are numbered from the left: ``jmi_1``, ``jmi_2``. The base of a wrapping stage has stages too:
-``npfs__base__mim__top``.
+A parameter of a stage is named after the stage: ``mim__top``. A stage has the name of its method
+without the provider, with underscores for hyphens; stages of the same name are numbered from the
+left: ``jmi_1``, ``jmi_2``. The base of a wrapping stage has stages too: ``npfs__base__mim__top``.
 """
 
 from __future__ import annotations
@@ -94,7 +93,8 @@ def constructor(
 ) -> Callable[..., None]:
     """The constructor of the estimator `owner`, which stores its arguments.
 
-    They are those of `defaults`, of which the first `positional` need no name, and `settings`.
+    Its parameters are those of `defaults`, of which the first `positional` may be given by
+    position, and `settings`.
     """
     every = {**defaults, **{name: SETTINGS[name].default for name in settings}}
     names = list(every)
@@ -131,8 +131,10 @@ def is_set(value: Any, default: Any) -> bool:
 
 
 def own_classes(chain_of: Callable[[], Chain]) -> dict[str, type]:
-    """The classes of the stages of a chain, also resampled ones, that were registered in this
-    process, by name; none if the chain is invalid."""
+    """Classes registered in this process that stages of a chain use, nested ones too, by name.
+
+    None if the chain is invalid.
+    """
     try:
         used = software(chain_of())
     except (FsframeError, ValueError):
@@ -145,7 +147,7 @@ def own_classes(chain_of: Callable[[], Chain]) -> dict[str, type]:
 
 
 def with_own_classes(classes: Mapping[str, type]) -> None:
-    """Register `classes` under their names if they are not; called by unpickling.
+    """Register `classes` under their names if they are not yet; called by unpickling.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Input of estimators as tables with roles."""
+"""The input of estimators as tables with roles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed
 
 
 def _with_roles(data: Dataset, estimator: Any, times: ArrayLike | None, adjust: Any) -> Dataset:
-    """The table with the roles of columns that the estimator's settings name, times and covariates.
+    """The table with times, covariates, and the roles of columns that are settings.
 
     `times` (n_samples,) are numbers or dates; `adjust` (n_samples,) or (n_samples, q) numbers or
     text, or a data frame.
@@ -136,8 +136,8 @@ Codes = Mapping[int, Mapping[str, float]]
 class Training:
     """The training data of an estimator.
 
-    `classes` are in ascending order, none for a numeric target; `codes` the categories of a data
-    frame by column; `upstream` has fractional row weights, as instance weights.
+    `classes` are in ascending order, none for a numeric target; `codes` are the categories of a
+    data frame by column; `upstream` holds fractional row weights as instance weights.
     """
 
     data: Dataset
@@ -163,7 +163,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     InvalidRequest
         If the method does not support the requested task.
     InvalidData
-        If the numbers of `y` are whole, but hardly classes, and the task is not said.
+        If the numbers of `y` are whole, but hardly classes, and no task is requested.
     """
     if wish in LABELS:
         if wish not in tasks:
@@ -215,7 +215,7 @@ def _method_takes_missing(method: Selector | Classifier) -> bool:
 def promises_missing(chain: Chain) -> bool:
     """Whether every table with NaN is accepted: by all stages, or by those up to one that fills.
 
-    `takes_missing` is more: a table is accepted too whose columns with NaN are dropped in time.
+    `takes_missing` accepts more tables: also those whose columns with NaN are dropped in time.
     """
     for stage in chain.stages:
         if not _method_takes_missing(stage.method):
@@ -228,9 +228,10 @@ def promises_missing(chain: Chain) -> bool:
 def unlike_copies(name: str, method: Selector | Classifier) -> str:
     """Why a row of weight k is not k equal rows to a stage; empty if it is.
 
-    By the method itself, or by the exception from conformance checks that its plugin declares. So
-    methods based on neighbours are refused weights: copies of a row must not be each other's.
-    Stages that sample rows refuse weights themselves (`Selector.role_problems`).
+    The reason is given by the method itself, or by the exception from conformance checks that its
+    plugin declares. Methods based on neighbours thus refuse weights: copies of a row must not be
+    each other's neighbours. Stages that sample rows refuse weights themselves
+    (`Selector.role_problems`).
     """
     declared = declared_exceptions(find_offer(name, selectors, classifiers)[1].entry)
     return method.unlike_copies() or declared.get("counts_equal_copies", "")
@@ -250,7 +251,7 @@ def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
 
 
 def check_weights(chain: Chain) -> None:
-    """Refuse row weights for stages to which a row of weight k is not k rows.
+    """Refuse row weights for stages for which a row of weight k is not k rows.
 
     Raises
     ------
@@ -295,10 +296,10 @@ def training_table(
 ) -> Training:
     """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
-    The last four are as `fit` takes them.
-    A scipy sparse X (csr or csc) is taken as by `Dataset.from_arrays`.
-    Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
-    the frame, else x0, x1, …. Missing values and weights are those that the chain accepts.
+    The last four parameters are those of `fit`. A scipy sparse X (csr or csc) is handled as by
+    `Dataset.from_arrays`. Categorical columns of a data frame are nominal, ordered ones ordinal;
+    features are named as in the frame, else x0, x1, …. Missing values and weights are refused
+    unless the chain accepts them.
 
     Raises
     ------
@@ -439,7 +440,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
 def sample_weights(
     given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
-    """Weights of rows as counts, and as importance where they are not whole numbers.
+    """Weights of rows as counts, and as importance if they are not whole numbers.
 
     Raises
     ------
