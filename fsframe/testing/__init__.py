@@ -1,6 +1,6 @@
 """The conformance suite: inherit one class to test what a plugin offers against the promises of
-the core. There is one for selectors, stages that resample others, classifiers, regressors,
-stability metrics, measures, readers, engines and commands.
+the core. There is one class each for selectors, stages that resample others, classifiers,
+regressors, stability metrics, measures, readers, engines and commands.
 
 In a plugin's own tests::
 

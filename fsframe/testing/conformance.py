@@ -1,4 +1,4 @@
-"""Base of the conformance classes: checks, exceptions, a tally; and what a call does besides."""
+"""Base of the conformance classes: checks, exceptions, a tally; and side effects of a call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TALLY: dict[str, list[Outcome]] = {}
 
 
 def not_applicable(reason: str) -> unittest.SkipTest:
-    """Raised by a check that does not apply to the method; pytest shows it as skipped."""
+    """The error of a check that does not apply to the method; pytest shows it as skipped."""
     return unittest.SkipTest(reason)
 
 
@@ -56,7 +56,7 @@ def only_if(condition: object, otherwise: str) -> None:
 
 
 def _check(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A method ``test_…`` as a check: exceptions are honoured, the outcome is counted.
+    """Make a method ``test_…`` a check, which honours exceptions and counts its outcome.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _check(function: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def with_checks(suite: type[Suite]) -> type[Suite]:
-    """Make every method ``test_…`` of a class a check; those of classes derived from it are not."""
+    """Make every method ``test_…`` of a class a check; those of derived classes are not."""
     for name, function in [*vars(suite).items()]:
         if name.startswith("test_"):
             setattr(suite, name, _check(function))
@@ -160,7 +160,7 @@ class Conformance:
 
 @functools.cache
 def _names_of_estimators() -> frozenset[str]:
-    """What estimators of methods have besides parameters, which would be hidden by one."""
+    """Names of members of estimators, which a parameter of that name would hide."""
     from fsframe.sklearn.estimators import (
         ClassifierEstimator,
         RegressorEstimator,
@@ -173,12 +173,12 @@ def _names_of_estimators() -> frozenset[str]:
 
 @with_checks
 class MethodChecks(Conformance):
-    """Checks of what has parameters: selectors, classifiers, regressors, measures and metrics.
+    """Checks of anything with parameters: selectors, classifiers, regressors, measures, metrics.
 
     Attributes
     ----------
     kind : type
-        The class that it has to derive from.
+        The class that the method has to derive from.
     """
 
     kind: ClassVar[type[Parameterised]]
@@ -215,12 +215,12 @@ class MethodChecks(Conformance):
         self._check_pickled()
 
     def _check_pickled(self) -> None:
-        """Check that what the method gives can be pickled, too."""
+        """Check that the results of the method can be pickled, too."""
 
 
 @with_checks
 class CallChecks(Conformance):
-    """Checks of what a usual call, which `_use` makes, does besides giving its result."""
+    """Checks that a usual call, which `_use` makes, has no side effects."""
 
     def _use(self) -> None:
         raise NotImplementedError
@@ -263,7 +263,7 @@ def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
 def refusal_of(
     call: Callable[[], Any], otherwise: str, kind: type[Exception] = DataError
 ) -> Exception:
-    """The error of that kind which `call` raises; AssertionError saying `otherwise` without one."""
+    """The error of that kind that `call` raises; AssertionError(`otherwise`) if there is none."""
     try:
         call()
     except kind as error:
@@ -279,16 +279,16 @@ def assert_refused(call: Callable[[], Any], what: str) -> None:
 
 @contextlib.contextmanager
 def numpy_warnings_raised() -> Iterator[None]:
-    """RuntimeWarnings of numpy are raised as errors meanwhile."""
+    """Context in which RuntimeWarnings of numpy are raised as errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         yield
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write the number of checks and methods, and the outcomes, at the end of a run with any.
+    """Write the number of checks and methods, and the outcomes, at the end of a run with checks.
 
-    The hook of pytest, for the ``conftest.py`` of a plugin's tests::
+    A hook of pytest, for the ``conftest.py`` of a plugin's tests::
 
         from fsframe.testing import pytest_terminal_summary
     """
@@ -415,7 +415,7 @@ def _scramble() -> None:
 
 
 def _settings() -> dict[str, Any]:
-    """matplotlib's settings; another, empty dict if it is not installed.
+    """matplotlib's settings; an empty dict if it is not installed.
 
     Read and write them as a plain dict (`dict.items`, `dict.update`): the methods of their class
     choose a backend.

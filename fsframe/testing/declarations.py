@@ -1,4 +1,4 @@
-"""A conformance class for what a plugin offers, with what the plugin declares about it.
+"""Conformance classes for the offers of plugins, with what a plugin declares about them.
 
 A plugin may have a module ``conformance`` in the package of its methods, or in one above::
 
@@ -9,12 +9,12 @@ A plugin may have a module ``conformance`` in the package of its methods, or in 
     ENDINGS = {"my-format": ".mine"}
     ARGUMENTS = {"my-command": arguments}
 
-Exceptions under ``"*"`` are those of all methods of the package.
+Exceptions under ``"*"`` apply to all methods of the package.
 `TRIED_AS` is the stage to test if the defaults do not suffice. A wrapping stage without a base is
 tested with `fsframe.testing.selectors.BASE`.
 `TRIED_AFTER` is the stage that a classifier or regressor needs on its left.
 `WRITES` has, for a reader, a function ``write(path, columns)`` that makes a file to read
-(`ReaderConformance.write`), and `ENDINGS` the ending of such files, if it is not the first one of
+(`ReaderConformance.write`), and `ENDINGS` the ending of these files, if it is not the first one of
 the entry.
 `ARGUMENTS` has, for a command, a function that writes what it needs into a folder and returns the
 arguments of a call (`CommandConformance.arguments`).
@@ -145,7 +145,7 @@ def _refuse_untested(name: str) -> None:
 
 
 def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:
-    """What the checks of a reader, an engine or a command need."""
+    """Members of the conformance class for a reader, an engine or a command."""
     name, offered = offer.entry.name, registry[offer.name]
     if registry is readers:
         write = written_with(declared(offer.entry, "WRITES"), name)
@@ -161,7 +161,7 @@ def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:
 
 
 def _advice(offer: Offer, params: Mapping[str, str]) -> str:
-    """What to do if the checks of a stage fail with the base that was asked for."""
+    """Advice for failed checks of a stage: its own base instead of the one it was checked with."""
     tried = _tried_as(offer, f"{offer.name}:base={BASE}")
     if parse_stages(tried)[0].params.get("base") == params["base"]:
         return ""
@@ -179,7 +179,7 @@ def _tried_as(offer: Offer, otherwise: str) -> str:
 _NOISE_TABLES = 20
 _NOISE = (80, 40)
 _SHAPES = ((200, 20), (400, 20), (800, 20), (200, 80), (200, 320))
-# Larger sizes are left out after one that took longer, in seconds of processor time.
+# Seconds of processor time; after a fit that takes longer, larger sizes are left out.
 _LONGEST = 5.0
 
 
@@ -205,7 +205,7 @@ def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
     Returns
     -------
     kept : list of int
-        Columns kept of 40, in 20 tables of 80 rows whose label carries no information.
+        Number of columns kept of 40, in 20 tables of 80 rows whose label carries no information.
     cost : list of Measured
         For growing tables; the second fit is timed, on one thread.
     """

@@ -1,4 +1,4 @@
-"""What must not matter: order, names, scale, copies, seed, threads, memory; and whole groups."""
+"""Checks that order, names, scale, copies, threads and memory do not matter; and of groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from fsframe.testing.results import (
 )
 from fsframe.testing.tables import assert_close, assert_equal, frozen_bytes, shuffled
 
-# What a table has of rows that belong together: its name in messages, and that of one part.
+# Fields of a table for rows that belong together: the words for all parts, and for one.
 _TOGETHER = {"groups": ("groups", "a group"), "together": ("times", "a block of time")}
 
 
@@ -83,12 +83,12 @@ class GroupChecks(SelectorChecks):
         return attrs.evolve(data, y=y, groups=groups.astype(np.int64), group_name="person")
 
     def _resamples(self) -> bool:
-        """Whether it resamples a base that can be put in the place of its own."""
+        """Whether the method resamples a base that another can replace."""
         method = self.make()
         return method.wrapping and not getattr(method, "reads_own_base", False)
 
     def _seen_whole(self, data: Dataset, *together: str) -> set[bytes]:
-        """Assert that no resample splits what belongs together; gives the resamples."""
+        """Assert that no resample splits rows that belong together; return the resamples."""
         probe, wrapping = Probe(*together), attrs.evolve(self.make(), base=None)  # type: ignore[call-arg]
         selection = wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
         assert_sound(selection, data)
@@ -96,7 +96,7 @@ class GroupChecks(SelectorChecks):
         return set(probe.seen)
 
     def _whole_or_refused(self, data: Dataset, what: str, *together: str) -> None:
-        """Assert that a table with times is refused, or each resample has them whole."""
+        """Assert that a table with times is refused, or that no resample splits its parts."""
         if self._refuses(data, what):
             return
         if self._resamples():
@@ -133,7 +133,7 @@ class GroupChecks(SelectorChecks):
 
 @with_checks
 class InvarianceChecks(SelectorChecks):
-    """What must not matter: order, names, scale, constant and duplicated columns, equal counts."""
+    """Changes that must not matter: order, names, scale, duplicated columns, equal counts."""
 
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
@@ -175,7 +175,7 @@ class InvarianceChecks(SelectorChecks):
         data = self._of_classes()
         turned = data.with_labels(data.n_classes - 1 - data.y)
         self._assert_unchanged(turned, data, "with classes in reverse")
-        # The reverse of three classes is their order to whatever takes codes for numbers.
+        # A method that takes codes for numbers may not notice that three classes are reversed.
         data = tables.classes(45, n_classes=3)
         turned = data.with_labels((data.y + 1) % 3)
         self._assert_unchanged(turned, data, "with three classes turned")
@@ -245,7 +245,7 @@ class InvarianceChecks(SelectorChecks):
 
 
 _MEMORY = 4 << 20
-# Besides `run.memory` a fit may hold copies of so small a table, tables of counts and results.
+# Besides `run.memory`, a fit may hold copies of this small table, tables of counts and results.
 _BESIDE = 4 << 20
 _TRIED = 4
 _FOR_ONE = ("model", "tables", "warnings")
@@ -253,7 +253,7 @@ _FOR_ONE = ("model", "tables", "warnings")
 
 @with_checks
 class ReproducibilityChecks(SelectorChecks):
-    """Equal bits for any seed, threads, memory and batch; no side effects."""
+    """Equal results for any threads, memory and batch; and parameters that have an effect."""
 
     def test_threads_of_linear_algebra_change_no_bit(self) -> None:
         from threadpoolctl import threadpool_limits
@@ -375,7 +375,7 @@ def _asked(method: Selector, data: Dataset) -> None:
 
 
 def _refuses(method: Selector, parameter: Parameter, data: Dataset) -> bool:
-    """Whether another value of it is refused, so that it is not ignored."""
+    """Whether another value of the parameter is refused, so that it is not ignored."""
     for value in _others(parameter, getattr(method, parameter.name)):
         try:
             attrs.evolve(method, **{parameter.name: value}).select(data, seed=2)

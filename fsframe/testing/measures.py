@@ -50,7 +50,7 @@ class MeasureConformance(MethodChecks, CallChecks):
         raise NotImplementedError("write make() so that it returns the measure to test")
 
     def predictions(self, noise: float = 0.8, seed: int = 1) -> Predictions:
-        """Sixty predictions of the measure's task: `noise` 0 is all right, 1 is chance alone."""
+        """Sixty predictions of the measure's task: all are right for `noise` 0, by chance for 1."""
         task = self.make().task
         draw = drawing(seed)
         if task == "classification":
@@ -153,7 +153,7 @@ class MeasureConformance(MethodChecks, CallChecks):
         only_if(measure.task == "classification", "predictions of numbers have no scores")
         only_if(measure.needs != "probabilities", "it needs all that a classifier can give")
         assert given.scores is not None
-        # In the same order, and no probabilities.
+        # Scores in the same order, which are not probabilities.
         scores = 10.0 * given.scores - 3.0 if measure.needs == "scores" else None
         less = attrs.evolve(given, scores=scores)
         self._equal(less, given, f"although needs={measure.needs!r} is declared, with less")
@@ -171,11 +171,11 @@ class MeasureConformance(MethodChecks, CallChecks):
 
 
 def _of_classes(classes: tuple[Any, ...], noise: float, draw: np.random.Generator) -> Predictions:
-    """Predictions whose classes have the largest of `scores`, which are probabilities."""
+    """Predictions of the class with the largest of `scores`, which are probabilities."""
     many = len(classes)
     truth = np.arange(_N) % many
     scores = (1 - noise) * np.eye(many)[truth] + noise * draw.dirichlet(np.ones(many), _N)
-    # Certain, and not certain beyond what logarithms bear.
+    # No probability is 0, the logarithm of which is infinite.
     scores = 0.002 / many + 0.998 * scores
     return Predictions(truth=truth, predicted=scores.argmax(axis=1), scores=scores, classes=classes)
 
@@ -214,7 +214,7 @@ class StabilityMetricConformance(MethodChecks):
         return np.argsort(np.argsort(-scores, axis=1), axis=1) < 3
 
     def _measure(self, matrix: Any, alike: NDArray[np.float64] | None = None) -> StabilityValue:
-        """The metric, with similarities of the features if it needs them."""
+        """The value of the metric, with similarities of the features if it needs them."""
         metric = self.make()
         if not metric.needs_similarity:
             return metric(matrix)
@@ -253,7 +253,7 @@ class StabilityMetricConformance(MethodChecks):
     def test_order_of_runs_does_not_matter(self) -> None:
         matrix = self.runs()
         expected = self._measure(matrix).value
-        # A metric of adjacent runs only is the same for runs in reverse.
+        # Reversing the runs alone would not reveal a metric of adjacent runs.
         for order in ([5, 4, 3, 2, 1, 0], [2, 0, 4, 1, 5, 3]):
             value = self._measure(matrix[order]).value
             assert math.isclose(value, expected, rel_tol=self.rtol, abs_tol=1e-12), (
@@ -335,7 +335,7 @@ class StabilityMetricConformance(MethodChecks):
 
 
 def _similarity(n_features: int) -> NDArray[np.float64]:
-    """Neighbouring features are similar in part, and every other one nearly equals the next."""
+    """Similarities: 0.95 within pairs (0, 1), (2, 3), …; 0.6 of other neighbours; else 0.1."""
     place = np.arange(n_features)
     distance = np.abs(np.subtract.outer(place, place))
     pair = np.equal.outer(place // 2, place // 2)

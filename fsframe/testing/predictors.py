@@ -27,15 +27,15 @@ from fsframe.testing.tables import frozen_bytes, shuffled
 
 @with_checks
 class PredictorConformance(FitChecks):
-    """What the core promises of both classifiers and regressors.
+    """Everything the core promises of classifiers and regressors alike.
 
     Attributes
     ----------
     name : str, optional
         The name it is registered under.
     after : str, optional
-        The stage that it needs on its left, such as ``"immigrate"``: every check is then made after
-        it, and without it the method must raise an error.
+        The stage that the method needs on its left, such as ``"immigrate"``: every check then runs
+        after it, and without it the method must raise an error.
     """
 
     kind = Classifier
@@ -54,7 +54,7 @@ class PredictorConformance(FitChecks):
         raise NotImplementedError
 
     def answer(self, fitted: Any, X: Any) -> np.ndarray:
-        """Its predictions for the rows of `X`."""
+        """The predictions of `fitted` for the rows of `X`."""
         raise NotImplementedError
 
     def _fit(self, data: Dataset, upstream: Selection | None = None, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whether declarations are true, in a chain and on tables of all kinds."""
+"""Checks that declarations are true, in a chain and on tables of all kinds."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from fsframe.testing.tables import assert_close, frozen_bytes, shuffled
 
 # Five standard deviations: the fixed table of noise fails no valid test.
 _DEVIATIONS = 5.0
-# So many columns of noise have a small p-value in any test that is worth its name.
+# Among so many columns of noise, any valid test gives a small p-value.
 _MANY = 500
 _COST_FACTOR = 100.0
 _SPARED_SECONDS = 1.0
-# What changes no score of methods that compare values of a column with each other.
+# Changes that leave scores as they are if values are compared only within a column.
 _MOVES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "64 added to all": lambda X: X + 64.0,
     "the sign changed of all": np.negative,
@@ -47,7 +47,7 @@ _MOVES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 @with_checks
 class PromiseChecks(SelectorChecks):
-    """Promises that are wrong in silence: the result is well-formed, and not what was declared."""
+    """Promises that can be broken silently: results are well-formed, but not as declared."""
 
     def test_covariates_change_scores_of_methods_that_adjust(self) -> None:
         data = self._confounded()
@@ -66,7 +66,7 @@ class PromiseChecks(SelectorChecks):
 
     def test_p_values_hold_their_level_on_noise(self) -> None:
         method = self.make()
-        # Twice as many small values as allowed are certain to show among a thousand only.
+        # Only a thousand columns show twice as many small values as allowed with certainty.
         n_columns = 24 if method.wrapping else 1000 if method.univariate else 200
         only_if(p_values_of(method.select(self.table())), "it gives no p-values")
         for task in sorted(method.tasks_taken()):
@@ -79,7 +79,7 @@ class PromiseChecks(SelectorChecks):
             most = mean + _DEVIATIONS * np.sqrt(mean * (1 - SMALL_P))
             where = f"on a table of noise ({task}), where about {mean:.0f} are expected"
             assert small <= most, f"{said} {where}"
-            # Values that barely vary are a score by another name. Counted ones may lack small ones.
+            # Values that barely vary are scores. Among few columns, counted ones may not be small.
             assert tested.size < _MANY or small, (
                 f"none of {tested.size} values of {name!r} is at most {SMALL_P} {where}: they are "
                 "no p-values"
@@ -138,7 +138,7 @@ class PromiseChecks(SelectorChecks):
         expected = method.select(self._of(X))
         unmoved = _alike(method.select(self._of(X + 64.0)), expected)
         only_if(unmoved, "its scores depend on the origin of the columns")
-        # As of times in seconds; the sums are exact.
+        # As large as times in seconds; the sums are exact.
         moved = method.select(self._of(X + 2.0**26))
         assert_close(moved, expected, "with 2²⁶ added to all values", 1e-4)
 
@@ -166,7 +166,7 @@ class PromiseChecks(SelectorChecks):
         first = self._promises("a_column_that_separates_the_classes_comes_first")
         only_if(first, "it does not put such a column first")
         data = tables.planted_twice()
-        # Shuffled columns rather than shuffled labels: a method may keep what it found in a table.
+        # Rows of X are shuffled rather than labels: a method may keep what it found about X.
         other = Dataset.from_arrays(data.X[shuffled(data.n_samples, 2)], data.y)
         only_if(not _alike(self._result(other), self._result(data)), "it does not use the label")
         for column in (0, 4):
@@ -214,7 +214,7 @@ class PromiseChecks(SelectorChecks):
             if _alike(method.select(self._of(change(X))), expected)
         }
         only_if(same, "its scores depend on the origin of the columns")
-        # A quarter of each class, so that equal parts of the rows that remain are equal.
+        # A quarter of each class, so that the remaining rows still divide into equal parts.
         eighth = np.arange(len(X)) % 8
         X[np.isin(eighth, (0, 5)), 1] = np.nan
         X[np.isin(eighth, (3, 6)), 2] = np.nan
@@ -231,7 +231,7 @@ class PromiseChecks(SelectorChecks):
         return np.round(self.table().X * 2**20) / 2**20
 
     def _of(self, X: NDArray[np.float64]) -> Dataset:
-        """Other columns with the label of `table`."""
+        """A table of other columns with the label of `table`."""
         return tables.with_columns(self.table(), X)
 
     def test_the_declared_cost_is_near_the_time_taken(self) -> None:
@@ -263,7 +263,7 @@ def _alike(selection: Selection, expected: Selection) -> bool:
 
 
 def _assert_ties_in_order(selection: Selection) -> None:
-    """Assert that of equal scores the first columns are kept, in the order of the table."""
+    """Assert that among equal scores the first columns are kept, in the order of the table."""
     scores = selection.scores
     for score in np.unique(scores[selection.selected]):
         equal = np.flatnonzero(scores == score)

@@ -31,7 +31,7 @@ from fsframe.testing.conformance import (
 from fsframe.testing.tables import assert_close, assert_equal, drawing, shuffled
 
 SMALL_P = 0.05
-# Of permutations row by row more than half of the values are small, of valid ones a twentieth.
+# If single rows are permuted, more than half of the values are small; if groups, a twentieth.
 _MOST_SMALL = 0.3
 _MOST_PERMUTATIONS = 10_000
 _GROUPS, _ROWS, _COLUMNS = 16, 6, 24
@@ -39,18 +39,18 @@ _GROUPS, _ROWS, _COLUMNS = 16, 6, 24
 
 @with_checks
 class FitChecks(MethodChecks, CallChecks):
-    """Checks of selectors, classifiers and regressors alike, by what they give for a table."""
+    """Checks of the results of selectors, classifiers and regressors alike."""
 
     def table(self) -> Dataset:
         """The table that most checks use."""
         raise NotImplementedError
 
     def _of_size(self, n_samples: int, n_features: int) -> Dataset:
-        """A table like it, of this size."""
+        """A table like `table`, of this size."""
         raise NotImplementedError
 
     def _result(self, data: Dataset, **options: Any) -> Any:
-        """What a new object of the method gives for the table."""
+        """The result of a new object of the method for the table."""
         raise NotImplementedError
 
     def _assert_same_bits(self, result: Any, expected: Any, what: str) -> None:
@@ -113,7 +113,7 @@ class SelectorChecks(FitChecks):
         return tables.categories(task="classification" if taken else "regression")
 
     def _confounded(self) -> Dataset:
-        """A covariate determines column 0 and the label; column 1 follows the label given it."""
+        """A table whose covariate determines column 0 and much of the label, as column 1 does."""
         draw = drawing(5)
         z = np.arange(120) % 3.0
         y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
@@ -124,7 +124,7 @@ class SelectorChecks(FitChecks):
     def _with_covariates(
         self, X: NDArray[np.float64], y: NDArray[np.int64], *covariates: str
     ) -> Dataset:
-        """A table with covariates, whose label is of classes if the method takes these."""
+        """A table with covariates, whose label holds classes if the method accepts them."""
         task = "classification" if "classification" in self.make().tasks else "regression"
         return Dataset.from_arrays(X, y, task=task).with_roles(adjust=covariates)
 
@@ -152,7 +152,7 @@ class SelectorChecks(FitChecks):
         return True
 
     def _adjusting(self, data: Dataset) -> Selector:
-        """The method, if it adjusts for the covariates of this table."""
+        """The method; not applicable if it does not adjust for the covariates of this table."""
         method = self.make()
         if method.wrapping or not method.adjusts() or list(method.role_problems(data)):
             raise not_applicable("it does not adjust for covariates itself")
@@ -199,7 +199,7 @@ def assert_first(selection: Selection, column: int, why: str) -> None:
 
 
 def p_values_of(selection: Selection) -> dict[str, NDArray[np.float64]]:
-    """The p-values of columns that are not adjusted for their number."""
+    """The p-values of the columns, not adjusted for the number of columns."""
     return {
         name: array
         for name, array in selection.tables.items()
@@ -215,7 +215,7 @@ def small_among(p: NDArray[np.float64], name: str) -> tuple[NDArray[np.float64],
 
 
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
-    """Bootstraps as counts, at least two rows of every class in each."""
+    """Bootstraps as counts, each with at least two rows of every class."""
     n_rows = data.n_samples
     counts = drawing(4).multinomial(n_rows, np.full(n_rows, 1 / n_rows), n)
     if data.task == "classification":
@@ -360,7 +360,7 @@ class ResultChecks(SelectorChecks):
 
 @with_checks
 class RoleChecks(SelectorChecks):
-    """Covariates beside the columns, and permutations of rows that belong together."""
+    """Checks of covariates, and of permutations of rows that belong together."""
 
     def test_how_covariates_are_given_does_not_matter(self) -> None:
         data = self._adjusted("f5", "f6")
@@ -380,7 +380,7 @@ class RoleChecks(SelectorChecks):
             assert_close(method.select(other), expected, what, max(self.rtol, 1e-6))
 
     def _adjusted(self, *names: str) -> Dataset:
-        """Two covariates, each of which determines much of the label and of one column."""
+        """A table with two covariates; each determines much of the label and of one column."""
         draw = drawing(6)
         first, second = np.arange(120) % 3.0, np.arange(120) // 3 % 4.0
         y = (draw.random(120) < 0.1 + 0.2 * first + 0.12 * second).astype(np.int64)
@@ -441,7 +441,7 @@ class RoleChecks(SelectorChecks):
 
 
 def _counted(p: NDArray[np.float64]) -> bool:
-    """Whether p-values are counts out of one number of permutations, (1 + b) / (1 + n)."""
+    """Whether all p-values are (1 + b) / (1 + n) for the same number n of permutations."""
     for many in range(2, _MOST_PERMUTATIONS + 2):
         times = p * many
         if (np.abs(times - np.rint(times)) < 1e-9 * many).all() and (times > 0.5).all():

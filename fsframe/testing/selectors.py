@@ -62,7 +62,7 @@ _REFUSAL = "the base refuses this table"
 
 @attrs.frozen(kw_only=True)
 class _Spread(Selector):
-    """Columns by the distance of the classes' means: a base that keeps `top` columns."""
+    """A base that keeps the `top` columns with the largest distance between means of classes."""
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
 
@@ -72,7 +72,7 @@ class _Spread(Selector):
         return Selection(selected=kept, scores=scores, warnings=self._notes())
 
     def _scores(self, data: Dataset, run: Run) -> NDArray[np.float64]:
-        # Of a numeric target or times: the distance of the rows above and below the median.
+        # For a numeric target or times: the distance between rows above and below the median.
         side = data.y if data.task == "classification" else (data.y > np.median(data.y)) * 1
         means = [data.X[side == code].mean(axis=0) for code in np.unique(side)]
         return np.ptp(np.array(means), axis=0)
@@ -83,7 +83,7 @@ class _Spread(Selector):
 
 @attrs.frozen(kw_only=True)
 class _Drawing(_Spread):
-    """The same, with random numbers in the scores."""
+    """`_Spread` with random numbers added to the scores."""
 
     def _scores(self, data: Dataset, run: Run) -> NDArray[np.float64]:
         return super()._scores(data, run) + run.generator().random(data.n_features)
@@ -91,7 +91,7 @@ class _Drawing(_Spread):
 
 @attrs.frozen(kw_only=True)
 class _Warning(_Spread):
-    """The same, with a warning."""
+    """`_Spread` with a warning."""
 
     def _notes(self) -> tuple[str, ...]:
         return (_WARNING,)
@@ -99,7 +99,7 @@ class _Warning(_Spread):
 
 @attrs.frozen(kw_only=True)
 class _Empty(_Spread):
-    """The same scores, and nothing kept."""
+    """`_Spread` that keeps nothing."""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         selection = super()._select(data, upstream, run)
@@ -179,7 +179,7 @@ class WrappingConformance(SelectorConformance):
 
     def test_workers_change_no_bit(self) -> None:
         self._stage()
-        # Of noise, where every resample and every stream keeps other columns.
+        # On noise, every resample and every stream of random numbers keeps other columns.
         data, base = tables.noise(self.make().tasks, 60, 8), _Drawing(top=2)
         alone = self._after(base).select(data, run=Run(entropy=5))
         with ThreadPoolExecutor(2) as pool, Engine(pool, 2) as engine:

@@ -1,4 +1,4 @@
-"""The checks of what serves methods: readers, engines, and commands that plugins add."""
+"""The checks of readers, engines, and commands that plugins add."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from fsframe.testing.conformance import (
 from fsframe.testing.tables import assert_equal
 
 Columns = Mapping[str, Sequence[Any]]
-"""Cells by column: all float, or all str; None is a missing one."""
+"""Cells by column: all float, or all str; None is a missing value."""
 
 _ROWS = 12
 
@@ -55,7 +55,7 @@ class ReaderConformance(Conformance):
     name : str, optional
         The name it is registered under.
     ending : str
-        Of the files that are written, such as ``".dta"``.
+        Ending of the files that `write` makes, such as ``".dta"``.
     """
 
     ending: ClassVar[str] = ".table"
@@ -72,7 +72,7 @@ class ReaderConformance(Conformance):
         ----------
         path : Path
         columns : mapping of str to sequence
-            The cells of each column: all float, or all str; None is a missing one.
+            The cells of each column: all float, or all str; None is a missing value.
 
         Raises
         ------
@@ -267,7 +267,7 @@ def _equal(columns: Columns, expected: Columns) -> bool:
 
 
 def written_with(writes: Mapping[str, Callable[[Path, Columns], None]], name: str) -> Any:
-    """The function of a plugin that writes files for its reader; RequestError without one."""
+    """The function of a plugin that writes files for its reader; RequestError if it has none."""
     if name in writes:
         return writes[name]
     raise RequestError(

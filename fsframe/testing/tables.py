@@ -1,4 +1,4 @@
-"""Small tables for the checks, and how results of checks are compared."""
+"""Small tables for the checks, and comparisons of results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def assert_close(selection: Selection, expected: Selection, what: str, rtol: flo
 
 
 def _parts(selection: Selection) -> dict[str, Any]:
-    """What a selection consists of, by name: ``scores``, ``donors.rows``, ``model['W']``, …"""
+    """The parts of a selection by name: ``scores``, ``donors.rows``, ``model['W']``, …"""
     parts: dict[str, Any] = {}
     for path, array in selection_arrays(selection).items():
         folder, _, name = path.partition("/")
@@ -78,7 +78,7 @@ def _arrays(thing: Any) -> Iterator[NDArray[Any]]:
 
 
 def drawing(seed: int) -> np.random.Generator:
-    """Random numbers that are the same in any version of numpy's default generator."""
+    """A generator that stays the same if numpy changes its default generator."""
     return np.random.Generator(np.random.PCG64(seed))
 
 
@@ -92,7 +92,7 @@ def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
 
 
 def with_columns(data: Dataset, X: Any) -> Dataset:
-    """Other columns with the label of `data`."""
+    """A table of other columns with the label of `data`."""
     return Dataset.from_arrays(X, data.y, task=data.task)
 
 
@@ -114,7 +114,7 @@ def planted(column: int = 4) -> Dataset:
 
 
 def planted_twice() -> Dataset:
-    """Columns 0 and 4 above their means are classes; the rest is noise, of the same spread."""
+    """Columns 0 and 4 each divide rows into two classes; the rest is noise, of the same spread."""
     X = _normal(60, 7, 11)
     X[:, 0] += 8.0 * (np.arange(60) // 2 % 2)
     X[:, 4] += 8.0 * (np.arange(60) % 2)
@@ -123,12 +123,12 @@ def planted_twice() -> Dataset:
 
 
 def only_two_apart(pair: tuple[int, int]) -> Dataset:
-    """Three classes: column 4 tells two of them apart, and nothing if these two are one class."""
+    """Three classes: column 4 tells two of them apart, and says nothing if these are merged."""
     n = 120
     X = _normal(n, 7, 21)
     place = np.arange(n) % 5
     y = np.where(place == 4, 3 - sum(pair), np.where(place % 2 == 0, *pair))
-    # A fifth of the rows are of the third class, which is divided as the two are together.
+    # A fifth of the rows are of the third class, which is on both sides, as the two together are.
     side = np.where(place == 4, np.arange(n) // 5 % 2, place % 2)
     X[:, 4] = 4.0 * side + 0.5 * X[:, 4]
     return Dataset.from_arrays(X, y, name=f"classes {pair[0]} and {pair[1]} apart")
