@@ -49,7 +49,7 @@ class Chi2(ScoredFilter):
     feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
     the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
     With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
-    `alpha`, and what it promises: see `anova-f`; besides, χ² is approximate with few rows a cell.
+    For `alpha` and what it promises see `anova-f`; besides, χ² is approximate with few rows a cell.
 
     References
     ----------
@@ -116,7 +116,7 @@ class Chi2(ScoredFilter):
         ranked = self.ranking(scores, data, tables, self.notes(data, bins, encoded))
         if self.alpha is None:
             return ranked
-        # Features that are given come first in any case, and excluded ones have no score.
+        # Given features always come first, and excluded ones have no score.
         first = self.columns_given(data)
         others = tested.selected[~np.isin(tested.selected, first)]
         kept = np.concatenate([first, others[~np.isnan(ranked.scores[others])]])
@@ -126,7 +126,7 @@ class Chi2(ScoredFilter):
 def contingency_tables(
     encoded: Encoded | EncodedParts,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Groups of features: their columns (m,), and their counts (n_levels, n_classes, m).
+    """Tables of groups of features: columns (m,) and counts (n_levels, n_classes, m).
 
     Features with fewer levels than others of the group have rows of zeros. Counts are weighted if
     samples are; with pairwise deletion, samples without the value are left out.

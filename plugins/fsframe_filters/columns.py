@@ -369,7 +369,7 @@ class Impute(Selector):
         upstream: Selection | None,
         run: Run,
     ) -> list[Selection]:
-        # Rows that are not drawn stay with count 0, so that donors of all resamples share a table.
+        # Rows that are not drawn stay, with count 0, so that donors of all resamples share a table.
         return [self._select(data.with_counts(row), upstream, run) for row in counts]
 
     def _donors(self, data: Dataset, counts: NDArray[np.int64], run: Run) -> Donors:

@@ -102,7 +102,7 @@ class Knn(Classifier):
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Nearest:
-    """Training rows, and which of them are nearest to a new one."""
+    """Training rows, and a search for those nearest to new rows."""
 
     X: NDArray[np.float64]
     y: NDArray[Any]
@@ -119,7 +119,7 @@ class _Nearest:
         self, X: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         """For each row of X the k nearest training rows, and how often each is among the k."""
-        # So few rows that neither they nor their distances exceed a block.
+        # As many rows as fit into a block, and their distances too.
         step = max(1, _BLOCK_BYTES // (8 * max(self.X.shape)))
         for start in range(0, len(X), step):
             block = X[start : start + step] - self.centre
@@ -131,7 +131,7 @@ class _Nearest:
                 yield first, np.clip(self.k - earlier, 0.0, self.votes[first])
 
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From scaled rows to the training rows, (m, n)."""
+        """Distances from scaled rows to the training rows, (m, n)."""
         if not self.nominal.size:
             return np.asarray(scipy.spatial.distance.cdist(rows, self.X, self.metric))
         power = 2 if self.metric == "euclidean" else 1
@@ -161,7 +161,7 @@ class _Nearest:
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Neighbours(_Nearest):
-    """The vote of the nearest rows."""
+    """A classifier by the vote of the nearest rows."""
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
@@ -177,7 +177,7 @@ class _Neighbours(_Nearest):
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Mean(_Nearest):
-    """The mean target of the nearest rows."""
+    """A regressor by the mean target of the nearest rows."""
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         means = np.empty(len(X))

@@ -111,7 +111,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed for most tables: tests of one column at a time."""
+    """Proposals for most tables: tests of one column at a time."""
     yield ProposalEntry(
         name="covariates",
         question=RELEVANT_QUESTION,

@@ -1,4 +1,4 @@
-"""Tests of each feature with the label: F of variance or correlation."""
+"""Tests of each feature for association with the label: F of variance or correlation."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from fsframe.text import counted
 DEFAULT_COUNT = 10
 
 _BLOCKS = 14
-"""Arrays of the size of a block of columns in memory at the same time."""
+"""Number of arrays of the size of a block of columns that are in memory at the same time."""
 
 
 _FEW_ROWS, _FEW_DIFFERENT_ROWS = 50, 100
-"""Up to so many rows p-values of ranks of two classes are exact: with equal values each column has
-a distribution of its own, without there is one for all."""
+"""p-values of ranks of two classes are exact below the first number of rows, and without equal
+values up to the second: all such columns share one distribution."""
 _UNLIKELY, _SMALL = 0.1, 1e-3
-"""Below the first p-values of ranks are made exact; below the second those of F come with a warning
-if rows are few."""
+"""p-values of ranks below the first are made exact; those of F below the second come with a warning
+if there are few rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -262,7 +262,7 @@ class AnovaF(Selector):
         )  # fmt: skip
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
-        """Whether small p-values of ranks are made exact where rows are few: where they decide."""
+        """Whether small p-values of ranks are made exact if there are few rows: if they decide."""
         whole = 1 if data.counts is None else data.counts
         classes = data.task == "classification" and data.n_classes == 2
         possible = self.ranks and classes and data.covariates is None
@@ -273,8 +273,8 @@ class AnovaF(Selector):
 class _Partial:
     """The linear models of a feature on covariates, without and with the label.
 
-    Orthonormal columns of the covariates' model, and of what the label adds to it, times the square
-    roots of the weights.
+    `covariates` and `label` are orthonormal columns of the covariates' model, and of what the label
+    adds to it, for rows multiplied by the square roots of their weights (`root`).
     """
 
     root: NDArray[np.float64]
@@ -284,7 +284,7 @@ class _Partial:
 
     @classmethod
     def of(cls, data: Dataset, weights: NDArray[np.float64]) -> _Partial:
-        """The models of the rows of `data`, of such weights."""
+        """The models for the rows of `data` with these weights."""
         assert data.covariates is not None
         root = np.sqrt(weights)[:, None]
         first = _orthonormal(root * data.covariates.design())
@@ -292,7 +292,7 @@ class _Partial:
         if data.task == "classification":
             y = (data.y[:, None] == np.arange(data.n_classes)[1:]).astype(np.float64)
         added = root * y
-        # Twice, so that what is left is orthogonal to rounding.
+        # Twice, so that the rest is orthogonal up to rounding.
         for _ in range(2):
             added = added - first @ (first.T @ added)
         second = _orthonormal(added, np.linalg.norm(root * y, axis=0).max(initial=1e-300))
@@ -342,9 +342,10 @@ def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> ND
 def _of_rank_sums(
     ranks: NDArray[np.float64], data: Dataset, log_p: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """`log_p` of some columns of `ranks`, the small ones exact where rows are few.
+    """`log_p` of some columns of `ranks`, with small values made exact if there are few rows.
 
-    O(n₁ n³) a column with equal values, n₁ rows of the smaller class; once for all without.
+    O(n₁ n³) for each column with equal values, n₁ rows of the smaller class; once for all columns
+    without.
     """
     exact = log_p.copy()
     for column in np.flatnonzero((log_p < np.log(_UNLIKELY)) & ~np.isnan(ranks).all(axis=0)):
@@ -399,7 +400,7 @@ def _f_statistics(
     n = w.sum(axis=1)
     safe = np.maximum(n, 1e-300)
     filled = np.where(known, values, 0.0)
-    # F has no scale: squares of such columns would overflow, or vanish; powers of two are exact.
+    # Squares of such columns would overflow or vanish. F has no scale; powers of two are exact.
     size = np.abs(filled).max(axis=1)
     extreme = (size > 1e100) | ((size > 0) & (size < 1e-100))
     if extreme.any():
@@ -426,7 +427,7 @@ def _f_statistics(
             slope = np.divide(moment, squares, out=np.zeros(m), where=squares > 0)
             residual = target - slope[:, None] * centred
         if curved:
-            # Of the square of each column only what its line does not explain counts. Columns are
+            # Of each column's square, only what its line does not explain counts. Columns are
             # scaled, because fourth powers of values of 1e80 overflow.
             x = centred / np.maximum(np.abs(centred).max(axis=1), 1e-300)[:, None]
             bend = np.where(known, x**2 - ((w * x**2).sum(axis=1) / safe)[:, None], 0.0)
@@ -452,7 +453,7 @@ def _f_statistics(
     if not spread:
         return tests
     error = np.where(known, residual, 0.0)
-    # Rounding is what is left of a target that a feature gives exactly.
+    # If a feature determines the target exactly, the residuals are rounding errors.
     error[np.abs(error).max(axis=1) <= 1e-12 * np.abs(target).max(axis=1)] = 0.0
     size = np.abs(error) - ((w * np.sign(error)).sum(axis=1) / safe)[:, None] * error
     of_size = size - ((w * size).sum(axis=1) / safe)[:, None]
@@ -492,7 +493,7 @@ def _of_either(
 
 
 _NO_TEST, _BY_CHI2 = -1.0, 0.0
-"""In place of the degrees of freedom of the rest: no information, and a statistic of χ²."""
+"""Stand for the residual degrees of freedom: no information; the statistic is χ²."""
 
 
 def _of_levels(
