@@ -124,7 +124,7 @@ def score_tests(X: Floats, times: Times) -> tuple[Floats, Floats]:
 def residuals(times: Times) -> Floats:
     """Martingale residuals M of the rows at β = 0, (n,) in the order of `times`: U = Σ w M x.
 
-    A row's number of events less the number expected of it while it was at risk; O(n).
+    A row's number of events minus the number expected while it was at risk; O(n).
     """
     M = np.zeros(len(times.order))
     hazards, at_risk = np.zeros(len(times.moments)), 0.0
@@ -134,7 +134,7 @@ def residuals(times: Times) -> Floats:
         steps = 1.0 / (at_risk - shares * times.weight[happened].sum())
         hazards[k] = steps.sum()
         M[happened] += 1.0 + (shares * steps).sum()
-    # Who has entered is at risk at all earlier times.
+    # A row that has entered is at risk at all earlier event times.
     ahead = np.cumsum(hazards[::-1])[::-1]
     for k, (start, stop, _) in enumerate(times.moments):
         M[start:stop] -= ahead[k]
@@ -173,7 +173,7 @@ def permutation_p_values(X: Floats, times: Times) -> Floats:
     known = variance > 1e-12 * N
     scale = np.sqrt(np.where(known, variance, 1.0))
     z, skewness = np.where(known, M @ weighted, 0.0) / scale, third / scale**3
-    # With a skewness of less no tail changes in its fourth digit.
+    # A smaller skewness would change no tail in its fourth digit.
     shape = 4.0 / np.maximum(np.abs(skewness), 1e-4) ** 2
     at = np.maximum(shape + np.sqrt(shape) * np.where(skewness < 0, -z, z), 0.0)
     smaller = np.minimum(special.gammainc(shape, at), special.gammaincc(shape, at))
@@ -271,8 +271,8 @@ class CoxScore(Selector):
     Without `top`, 10 features are kept; with `alpha` those whose p-value, adjusted for the number
     of features, is at most `alpha`, which may be none. Tables ``p_values``, ``q_values`` (with
     `alpha`) and ``z_score`` are stored; z is positive where larger values go with earlier events.
-    p-values are of a feature that tells neither the times nor who is censored; if it tells who is
-    censored only, they are too large, not too small.
+    p-values hold for a feature that says nothing about the times or about censoring; if it is
+    related to censoring only, they are too large, not too small.
 
     Notes
     -----

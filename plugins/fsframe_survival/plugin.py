@@ -53,7 +53,7 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed for times until an event."""
+    """Proposals for times until an event."""
     yield ProposalEntry(
         name="survival",
         question=RELEVANT_QUESTION,
