@@ -1,4 +1,4 @@
-"""What the conformance checks need to know about these readers: how files are written."""
+"""Declarations for the conformance checks of the readers: how files to read are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables by way of data frames: Parquet, Arrow, Excel, ARFF; and all formats written."""
+"""Readers that go by way of data frames (Parquet, Arrow, Excel, ARFF), and all writers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ArrowReader(Reader):
 
 
 def _check(lazy: Any, path: Path) -> None:
-    """Refuse by the declared size, before anything is decompressed."""
+    """Refuse a file that declares too large a size, before anything is decompressed."""
     import polars
 
     rows = int(lazy.select(polars.len()).collect().item())
@@ -59,7 +59,7 @@ _FIRST = re.compile(rb'<c r="([A-Z]+)([0-9]+)"')
 
 
 class ExcelReader(Reader):
-    """A sheet of a workbook as text, so that it is read as a file of text is.
+    """A sheet of a workbook as text, to be read like a text file.
 
     `x` names the sheet; by default it is the first that holds a table. Cells that are merged over
     several rows hold their value in each of them.
@@ -95,7 +95,7 @@ class ExcelReader(Reader):
         return frame.with_columns(columns).write_csv(include_header=False).encode()
 
     def _place(self, book: Any, path: Path, wanted: str) -> int:
-        """The number of the sheet to read; it is said if another might be meant."""
+        """The number of the sheet to read; sets a note if another might be meant."""
         names = list(book.sheet_names)
         if wanted and wanted not in names:
             raise DataError(
@@ -119,7 +119,7 @@ _FEWEST_ROWS = 3
 
 
 def _holds_a_table(book: Any, name: str) -> bool:
-    """Whether three rows of a sheet have two cells that are filled."""
+    """Whether at least three rows of a sheet have at least two filled cells."""
     import polars
 
     frame = book.load_sheet(name, header_row=None, dtypes="string", n_rows=100).to_polars()
@@ -130,7 +130,7 @@ def _holds_a_table(book: Any, name: str) -> bool:
 
 
 def _with_all_digits(spelled: Any, exact: Any) -> Any:
-    """A frame of cells as spelled, but numbers with all their digits, from the frame `exact`.
+    """The frame `spelled`, with numbers that lost digits replaced by those of the frame `exact`.
 
     As text, fastexcel gives numbers nine decimals: 1e-12 would be 0.
     """
@@ -148,8 +148,11 @@ def _with_all_digits(spelled: Any, exact: Any) -> Any:
 
 
 def _merged_down(archive: zipfile.ZipFile, sheet: int) -> list[tuple[int, int, int]]:
-    """Cells of a sheet merged over rows of one column: the column, the first row, and the row after
-    the last, counted from the first cell that is used."""
+    """Cells of a sheet that are merged over several rows of one column.
+
+    For each the column, the first row, and the row after the last, counted from the first used
+    cell.
+    """
     members = archive.namelist()
     file = _file_of_sheet(archive, sheet) or f"xl/worksheets/sheet{sheet + 1}.xml"
     if file not in members:
@@ -173,7 +176,7 @@ _RELATIONS = "xl/_rels/workbook.xml.rels"
 
 
 def _file_of_sheet(archive: zipfile.ZipFile, sheet: int) -> str:
-    """The member of the archive that holds a sheet, by its number; empty if that is not said."""
+    """The member of the archive that holds a sheet, by its number; empty if unknown."""
     if not {"xl/workbook.xml", _RELATIONS} <= set(archive.namelist()):
         return ""
     keys = _SHEET.findall(archive.read("xl/workbook.xml"))
@@ -325,7 +328,7 @@ def _short(value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, float):
         return str(value)
-    # Adding 0.0 makes minus zero plain.
+    # Adding 0.0 avoids minus zero.
     return f"{value + 0.0:.4g}"
 
 

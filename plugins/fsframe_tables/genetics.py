@@ -23,7 +23,7 @@ from fsframe_tables.matrices import compressed, sparse_table
 
 
 class AnnDataReader(Reader):
-    """``X``, or the layer that `x` names; columns of ``obs`` may be the label and the groups.
+    """``X`` of AnnData, or the layer that `x` names; columns of ``obs`` may be label and groups.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def _column(file: Hdf5Arrays, name: str) -> NDArray[Any] | None:
 
 
 class GctReader(Reader):
-    """Versions 1.2 and 1.3, transposed to samples × genes.
+    """Gene cluster text of versions 1.2 and 1.3, transposed to samples × genes.
 
     Notes
     -----
@@ -186,7 +186,7 @@ def _number(text: str, path: Path, gene: str) -> float:
 
 
 def _classes(path: Path, n: int) -> Any:
-    """The labels of the class file beside the table; None without one."""
+    """The labels in the class file next to the table; None if there is none."""
     name = path.name.removesuffix(".gz")
     file = path.with_name(name[: len(name) - len(".gct")] + ".cls")
     if not name.lower().endswith(".gct") or not file.is_file():
@@ -204,13 +204,13 @@ def _classes(path: Path, n: int) -> Any:
 
 
 class SeriesMatrixReader(Reader):
-    """The table of a series, transposed to samples × probes; what it tells of the samples may be
-    the label, groups or covariates.
+    """The table of a series, transposed to samples × probes; annotations of the samples may be the
+    label, groups or covariates.
 
     Notes
     -----
-    Characteristics, written as ``name: value``, become annotations of that name; of the other lines
-    on samples those that tell some of them apart and do not identify them.
+    Characteristics, written as ``name: value``, become annotations of that name. Other lines on
+    samples become annotations too, unless all samples have the same value or each its own.
     """
 
     def _read(self, path: Path) -> Any:
@@ -259,7 +259,7 @@ def _characteristics(
 
 
 def _numbers_or_texts(values: list[str | None]) -> list[str | None] | NDArray[np.float64]:
-    """Numbers, where all that are there are numbers."""
+    """The values as numbers if all that are not missing are numbers; else as they are."""
     known = [None if value is None or is_missing(value) else value for value in values]
     if all(value is None or is_number(value) for value in known):
         return np.array([np.nan if value is None else float(value) for value in known])
@@ -312,7 +312,7 @@ class PackedGenotypes:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of what `read` returns."""
+        """Dtype of the arrays that `read` returns."""
         return np.dtype(np.float64 if self.gaps else np.uint8)
 
     @property
@@ -321,11 +321,11 @@ class PackedGenotypes:
         return self.packed.nbytes
 
     def take(self, columns: NDArray[np.intp]) -> PackedGenotypes:
-        """Only these of the variants, in this order."""
+        """Only these variants, in this order."""
         return attrs.evolve(self, packed=self.packed[columns])
 
     def take_rows(self, rows: NDArray[np.intp]) -> PackedGenotypes:
-        """Only these of the persons, in this order, still at two bits per genotype."""
+        """Only these persons, in this order, still at two bits per genotype."""
         quarter, place = np.divmod(rows, 4)
         width = -(-len(rows) // 4)
         packed = np.empty((len(self.packed), width), dtype=np.uint8)
@@ -345,9 +345,9 @@ class PackedGenotypes:
         return self._decompressed(self.packed, _OF_BYTE), np.array([0.0, 1.0, 2.0, np.nan])
 
     def filled(self, fill: NDArray[np.float64]) -> PackedGenotypes | None:
-        """With missing genotypes of variant j replaced by ``fill[j]``.
+        """The genotypes with missing ones of variant j replaced by ``fill[j]``.
 
-        None if any of these is not a genotype.
+        None if any value of `fill` is not a genotype.
         """
         if not np.isin(fill, (0.0, 1.0, 2.0)).all():
             return None

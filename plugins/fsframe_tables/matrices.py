@@ -22,9 +22,9 @@ from fsframe.table.text_file import check_expansion, check_size, decompressed_bo
 
 
 def sparse_table(matrix: Any, what: str) -> Any:
-    """A sparse matrix of scipy as `fsframe.table.arrays.as_table` gives it.
+    """A sparse matrix of scipy, converted by `fsframe.table.arrays.as_table`.
 
-    DataError if its indices are damaged, or the values are no real numbers.
+    DataError if its indices are damaged, or its values are not real numbers.
     """
     n, p = matrix.shape
     if matrix.dtype.kind not in "fiub":
@@ -244,7 +244,7 @@ class _Damaged(Exception):
 
 
 class MatVariables:
-    """The variables of a file, by name; DataError if the file is damaged.
+    """The variables of a MAT file of level 5, by name; DataError if it is damaged.
 
     References
     ----------
@@ -418,7 +418,7 @@ def _vector(matrix: Any) -> NDArray[Any]:
 def _chosen(
     said: str, usual: tuple[str, ...], fitting: list[str], what: str, option: str
 ) -> str | None:
-    """The requested variable; None if none fits."""
+    """The requested variable, else a usual or the only one that fits; None if none fits."""
     said = said.strip("/")
     if said:
         if said not in fitting:

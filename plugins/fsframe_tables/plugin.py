@@ -101,7 +101,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     )
 
 
-# name, class, summary, endings, for a screen
+# Name, class, summary, endings, and whether it is text.
 _WRITERS = (
     ("csv", "CsvWriter", "Comma-separated text", (".csv",), True),
     ("tsv", "TsvWriter", "Tab-separated text", (".tsv", ".tab"), True),
