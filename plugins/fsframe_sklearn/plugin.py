@@ -163,7 +163,7 @@ path stability selection (with half of its trees)."""
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed where a test of each column by itself finds less: heavy tails, a numeric
+    """Proposals for tables on which tests of single columns find less: heavy tails, a numeric
     target, correlated columns."""
     yield ProposalEntry(
         name="heavy-tails-of-classes",
@@ -192,7 +192,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         promise="on average, at most 10% of the kept features are false",
         designs=("curved",),
     )
-    # With fewer than 25 columns no share of the halves bounds what is kept of five.
+    # With top=5 of fewer than 25 columns, no share of the halves gives the promised bound.
     yield ProposalEntry(
         name="needed",
         question=NEEDED_QUESTION,

@@ -276,8 +276,8 @@ def make_estimator(
 def seed_estimator(estimator: Any, seed: int, options: dict[str, Any]) -> Any:
     """The estimator, with `seed` (below 2**31) for each ``random_state`` not in `options`.
 
-    A score that draws noise (``mutual_info_classif``) gets it too; it would take it from numpy's
-    global state.
+    A score that draws noise (``mutual_info_classif``) gets the seed too; otherwise it would draw
+    from numpy's global state.
     """
     changes: dict[str, Any] = {}
     for key, value in estimator.get_params(deep=True).items():
@@ -324,7 +324,7 @@ def make_folds(
     ------
     DataError
         If there are fewer units than folds, or one of two classes lies within one group, so that
-        a fold would have to learn the other alone.
+        some fold would have to learn from the other class alone.
     """
     units = np.unique(unit).size
     if units < folds:
@@ -342,8 +342,7 @@ def make_folds(
 def guarded(what: str, data: Dataset) -> Iterator[list[str]]:
     """Run scikit-learn on one thread, record its warnings and translate its errors.
 
-    The list that it yields has the distinct warnings afterwards, for `Selection.warnings`.
-
+    The list that it yields holds the distinct warnings at the end, for `Selection.warnings`.
     Messages begin with `what`, the stage and estimator ("importance: RandomForestClassifier").
 
     Raises

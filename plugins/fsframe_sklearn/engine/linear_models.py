@@ -61,7 +61,7 @@ class Path:
     intercept: Floats
 
     def losses(self, problem: Problem) -> Floats:
-        """Mean squared error, or mean deviance over models, on these rows, per penalty."""
+        """Mean squared error, or mean deviance over models, of each penalty on the rows given."""
         share = problem.weights / problem.weights.sum()
         losses = np.zeros(len(self.coef))
         for model, response in enumerate(problem.responses):
@@ -90,9 +90,9 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
 
     Notes
     -----
-    The mean loss (half the squared error, or the log-loss) plus
-    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), with an unpenalised intercept. Least squares by
-    coordinate descent of scikit-learn, logistic models by `solve_logistic`; each penalty starts
+    Minimises the mean loss (half the squared error, or the log-loss) plus
+    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), with an unpenalised intercept: least squares by
+    coordinate descent of scikit-learn, logistic models by `solve_logistic`. Each penalty starts
     from the solution at the last one.
     """
     share = problem.weights / problem.weights.sum()
@@ -112,7 +112,7 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
 
 
 def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
-    """A function of the next smaller penalty that returns coefficients and intercept."""
+    """A function that returns coefficients and intercept at the next smaller penalty."""
     from sklearn.linear_model import enet_path
 
     mean, centre = float(share @ response), share @ problem.X
@@ -148,7 +148,7 @@ def _logistic(problem: Problem, response: Floats, share: Floats) -> Any:
     rate = float(np.clip(share @ response, 1e-12, 1 - 1e-12))
     start = float(np.log(rate / (1 - rate)))
     coef = np.zeros(len(columns))
-    # Violations are compared with the slopes without any column.
+    # The tolerance is relative to the slopes of the model without columns.
     scale = float(np.abs(columns @ (share * (y - rate))).max(initial=0.0))
     last = {"intercept": start}
 
@@ -208,14 +208,14 @@ _STEPS = 200
 _SWEEPS = 2_000
 _HALVINGS = 40
 _ROUNDING = 1e-13
-"""Relative rounding that an objective may have, a sum over up to some 10⁶ rows."""
+"""Largest relative rounding error of an objective, a sum over up to some 10⁶ rows."""
 _LEAST = 1e-5
-"""Least p (1 − p) in the curvature: near 0 or 1 a step would be far too long."""
+"""Smallest p (1 − p) in the curvature: steps would be far too long for p near 0 or 1."""
 
 
 @njit()
 def _objective(linear, moved, y, share, coef, trial, size, l1, l2):
-    """After the part `size` of a step from `coef` to `trial`, by which `linear` changes."""
+    """The objective after the part `size` of a step to `trial`, which adds `moved` to `linear`."""
     objective = 0.0
     for i in range(len(y)):
         eta = linear[i] + size * moved[i]
@@ -241,15 +241,15 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
     Parameters
     ----------
     columns : (p, n) float64
-        One column of the table a row.
+        Columns of the table, as rows.
     y : (n,) float64
         0 or 1.
     share : (n,) float64
         Weights of rows, of sum 1.
     coef : (p,) float64
-        Where to start; the solution is written here.
+        The start, which the solution overwrites.
     intercept : float
-        Where to start; it is not penalised.
+        The start; it is not penalised.
     l1, l2 : float
         λ ρ and λ (1 − ρ).
     tolerance : float
@@ -343,12 +343,12 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
         for _ in range(_HALVINGS):
             at = _objective(linear, moved, y, share, coef, trial, size, l1, l2)
             # Near the minimum a step gains less than rounding of the objective, which must not
-            # halve it: the slopes, known far better, tell when all is done.
+            # halve it: the slopes, which are far more precise, tell when to stop.
             if at <= value + _ROUNDING * abs(value):
                 break
             size *= 0.5
         else:
-            # Rounding hides what could still be gained.
+            # Any further gain is smaller than rounding errors.
             return intercept, settled
         for j in range(p):
             # A full step keeps the zeros exact.

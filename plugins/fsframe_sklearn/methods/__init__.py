@@ -1,1 +1,1 @@
-"""The stages, one module each."""
+"""The stages."""

@@ -40,10 +40,9 @@ class Boruta(Selector):
     Each of at most `max_runs` forests is fitted on the remaining columns and a shuffled copy of
     each (at least five copies). A column scores a hit if its importance exceeds that of the best
     copy. After each forest the hits of each undecided column are tested against
-    Binomial(forests, ½), on both sides, with Bonferroni correction for the number of columns (or
-    as `correction` says):
-    significantly many confirm the column, significantly few reject it, and later forests omit it.
-    Columns that remain undecided are *tentative*, with a warning.
+    Binomial(forests, ½), on both sides, with Bonferroni correction for the number of columns (or as
+    `correction` says): significantly many confirm the column, significantly few reject it, and
+    later forests omit it. Columns that remain undecided are *tentative*, with a warning.
 
     With ``correction=best-shadow`` nothing is confirmed before the last forest. Each forest has a
     copy of every column, also of the rejected, so that its best copy is one draw of the best of p
@@ -70,16 +69,16 @@ class Boruta(Selector):
 
     The level of the published corrections is one over forests, not over tables. All forests see the
     same rows, and a column that goes with the label in these by chance beats the copies again and
-    again. The best of p irrelevant columns is confirmed if it is above that quantile of the best
-    copy which the needed hits amount to: about three in ten tables without a relevant column keep
-    one, whatever `alpha` (docs/ledger.md; BorutaPy the same). A warning says so where columns are
+    again. The best of p irrelevant columns is confirmed if it is above the quantile of the best
+    copy that corresponds to the hits needed: about three in ten tables without a relevant column
+    keep one, whatever `alpha` (docs/ledger.md; BorutaPy the same). A warning says so if columns are
     confirmed. ``correction=best-shadow`` compares with the quantile 1 − `alpha` instead: fewer
     relevant columns are found, and at most `alpha` of such tables keep one. The copies' importances
     are of single forests and the columns' are means, which vary less: that the level holds is
     expected and measured (2 of 160 tables at 0.05, docs/ledger.md), not proved.
 
-    Up to `max_runs` forests of `trees` trees are stored one by one, so
-    that a killed run can continue.
+    Up to `max_runs` forests of `trees` trees are stored one by one, so that a killed run can
+    continue.
 
     References
     ----------
@@ -261,7 +260,7 @@ class Boruta(Selector):
         return self.correction == "best-shadow"
 
     def _decide(self, decision: NDArray[np.int64], hits: NDArray[np.int64], forests: int) -> None:
-        """Confirm or reject undecided columns, in place; over tables only reject."""
+        """Confirm or reject undecided columns, in place; with best-shadow only reject."""
         live, undecided = np.flatnonzero(decision >= 0), decision == 0
         many = self._significant(binom.sf(hits[live] - 1, forests, 0.5), decision.size, forests)
         few = self._significant(binom.cdf(hits[live], forests, 0.5), decision.size, forests)
@@ -272,7 +271,7 @@ class Boruta(Selector):
     def _significant(
         self, p_values: NDArray[np.float64], p: int, forests: int
     ) -> NDArray[np.bool_]:
-        """Which columns that are not rejected differ from chance, corrected for all tests."""
+        """Mask of the columns not yet rejected that differ from chance, corrected for all tests."""
         if self.correction != "two-step":
             return np.asarray(np.minimum(p * p_values, 1.0) < self.alpha)
         within = adjusted_p_values(p_values) <= self.alpha

@@ -1,4 +1,4 @@
-"""Columns ranked by a scikit-learn classifier or regressor: their base, and importance."""
+"""Stages that rank columns by an estimator of scikit-learn: their base, and importance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COPIES_IN_ONE_FOLD = (
     "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
 )
 _LOOKED_AT = 50
-"""Columns, evenly spread, whose numbers of values are looked at."""
+"""Number of columns, evenly spread, whose different values are counted."""
 _FEW_VALUES = 3
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
@@ -236,11 +236,11 @@ class Importance(LearnerSelector):
     ``deviation``: the standard deviation over folds and repeats, or over trees. `model` contains
     the coefficients of a linear estimator. Cost: one fit, or `folds`.
 
-    What a stage that resamples it keeps is called *relevant*, not needed (`joint` is False): trees
+    Columns that a stage keeps by resampling it are *relevant*, not needed (`joint` is False): trees
     that draw the columns of a split at random use copies of a cause in its place, and their
     importance is zero only for a column that says nothing about the label given any subset of the
     others (Louppe et al. 2013, theorems 3 and 5; for total randomisation, without limit on trees
-    and rows). For the coefficients of a linear model this says less than could be said.
+    and rows). For the coefficients of a linear model a stronger statement would be true.
 
     References
     ----------
@@ -390,8 +390,10 @@ class Importance(LearnerSelector):
 
 
 def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
-    """What one fit of a forest or of boosted trees (of two classes, or a number) costs; None of
-    another estimator."""
+    """The cost of one fit of a forest or of boosted trees (for two classes or a numeric target).
+
+    None for any other estimator.
+    """
     from sklearn import ensemble
 
     boosted = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
