@@ -98,7 +98,7 @@ CRITERIA: Mapping[str, Score] = {
         f.joint(j, S[0]) if len(S) == 1 else sum(f.joint(j, u, w) for u, w in combinations(S, 2))
     ),
 }
-"""The score of a candidate j beside the selected features S, by the chain text of the criterion."""
+"""The score of a candidate j given the selected features S, by the chain text of the criterion."""
 
 
 def select(facts: Informations, score: Score, k: int) -> tuple[list[int], list[float]]:

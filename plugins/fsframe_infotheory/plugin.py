@@ -122,7 +122,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed for tables in parts, which few methods take."""
+    """Proposals for tables in parts, which few methods accept."""
     yield ProposalEntry(
         name="parts",
         place=160,

@@ -1,4 +1,4 @@
-"""Levels or bin edges of each column, and the kernels that read raw columns by them."""
+"""Levels or bin edges of each column, and the kernels that code raw columns by them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STORED = {"as_levels": bool, "offsets": np.int64, "thresholds": np.float64, "mi
 
 @attrs.frozen(kw_only=True, eq=False)
 class Bins:
-    """How each column's values become codes 0, 1, 2, …
+    """The rules by which each column's values become codes 0, 1, 2, …
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ class Bins:
 
     @property
     def n_values(self) -> NDArray[np.int64]:
-        """Levels of each column without the one for missing values, as (n_features,)."""
+        """Number of levels of each column without the one for missing values, as (n_features,)."""
         return np.diff(self.offsets) + ~self.as_levels
 
     @property
     def n_levels(self) -> NDArray[np.int64]:
-        """Levels of each column, the one for missing values included, as (n_features,)."""
+        """Number of levels of each column with the one for missing values, as (n_features,)."""
         return self.n_values + self.missing
 
     def of(self, column: int) -> NDArray[np.float64]:
@@ -224,9 +224,9 @@ class Flat(NamedTuple):
 
 
 class Lookup(NamedTuple):
-    """How values of m columns become codes.
+    """Tables by which the values of m columns become codes.
 
-    The code of a whole value x is ``table[table_starts[k] + x − low[k]]`` where column k has
+    The code of a whole value x is ``table[table_starts[k] + x − low[k]]`` if column k has
     entries in the table, else the number of ``bins[bin_starts[k] : bin_starts[k + 1]]`` that are
     ≤ x; that of NaN is ``missing[k]``.
     """
@@ -281,7 +281,7 @@ def write_bytes(columns, base, usable, raw):
             inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
             byte = np.int32(inside)
             raw[k, i] = np.uint8(byte)
-            # Back to the value: a difference may round a value below 1e-15 to a whole number.
+            # Converted back, because a difference may round a value below 1e-15 to a whole number.
             # Byte 254 stands for no value.
             wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
         usable[k] = usable[k] and not wrong
@@ -296,7 +296,7 @@ def write_codes(flat, columns, order, places, lookup, into, codes):
     columns : (m,) int64
         Columns of the table.
     order : (n,) int64
-        Row of the table behind each sample.
+        Row of the table for each sample.
     places : (n,) int64
         Position of each sample in `codes`.
     lookup : Lookup

@@ -1,4 +1,4 @@
-"""Relevance in many bootstraps of one table at once, bins learned inside each."""
+"""Relevance in many bootstraps of one table at once, with bins learned inside each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw_rows(counts, order, starts, words, n_planes):
     ----------
     counts : (n_bootstraps, n_samples) integers, below 2 ** n_planes
     order : (n_samples,) int64
-        Row behind each sample.
+        Row of the table for each sample.
     starts, words : (n_classes + 1,) int64
         First sample and first word of each class.
     n_planes : int
@@ -184,7 +184,7 @@ def relevance_sums(
 
 @njit()
 def equal_width_sums(block, edges, draws, starts, table, sums_j, sums_jy):
-    """As `relevance_sums` for many columns at once, where samples and bootstraps are few.
+    """As `relevance_sums`, for many columns at once if there are few samples and bootstraps.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ END = 64
 """Rows at each end of a sorted column that are searched for the drawn extremes."""
 
 FEW = 1 << 14
-"""Draws, rows times bootstraps, up to which columns are counted in one pass over a block."""
+"""Number of draws (rows times bootstraps) up to which a block is counted in one pass."""
 
 BOOTSTRAP_BYTES = 1 << 17
 """Bytes of bit rows of bootstrap counts that are processed at a time."""
@@ -271,7 +271,7 @@ def bootstrap_relevance(
         chunk = encoded.chunk(k)
         # Bins of other columns differ from bootstrap to bootstrap.
         live = np.flatnonzero((chunk.packed >= 0) & bins.as_levels[chunk.packed])
-        # As many bootstraps at a time as their counts stay in the cache.
+        # As many bootstraps at a time as have counts that fit into the cache.
         width = max(1, BOOTSTRAP_BYTES // (8 * n_planes * layout.n_words))
         for first in range(0, len(counts), width):
             part = slice(first, min(first + width, len(counts)))
@@ -341,7 +341,7 @@ def bootstrap_relevance(
 def equal_width_of_many(
     block: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which columns have bins of equal width in every bootstrap, and their edges.
+    """Mask of the columns with bins of equal width in every bootstrap, and their edges.
 
     `block` is (m, n), `counts` (n_bootstraps, n). Columns with gaps, with whole numbers only in a
     bootstrap, or constant in one, are left to `bootstrap_edges`. Returns (m,) and, for these
@@ -399,7 +399,7 @@ def bootstrap_edges(
 def _equal_width(
     values: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
 ) -> NDArray[np.float64] | None:
-    """Edges of each bootstrap, (n_bootstraps, n_bins − 1); None where this is not enough."""
+    """Edges of each bootstrap, (n_bootstraps, n_bins − 1); None if the ends do not tell."""
     ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
     broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
     totals = counts.sum(axis=1)

@@ -1,8 +1,8 @@
-"""Columns of a table as bytes, where values are few enough, and the counts of those bytes.
+"""Columns of a table as bytes, if their values are few enough, and the counts of these bytes.
 
-Levels are counted in each class in one pass and any row order: 64 rows are compared with a level at
-once, and population counts of the resulting bits with the rows of a class give its counts. No
-sorting, no codes, exact integers.
+Levels are counted by class in one pass over rows in any order: 64 rows at once are compared with a
+level, and population counts of the resulting bits, masked by the rows of a class, give its counts.
+This needs neither sorting nor codes, and counts are exact integers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOGETHER = 64
 """Columns that are transposed together, unless they are contiguous."""
 
 MOST_TABLES = 2
-"""Most tables in the cache; the least recently used is dropped."""
+"""Largest number of tables in the cache; the least recently used is dropped."""
 
 
 class TableBytes:
@@ -102,7 +102,7 @@ def cached_bytes(data: Dataset, run: Run) -> TableBytes | None:
 
 
 def _drop(array: weakref.ref[Any]) -> None:
-    # Without the lock: an array may be collected while this thread has it.
+    # Without the lock: an array may be collected while this thread holds it.
     for entry in list(_tables):
         if entry[0] is array:
             _tables.remove(entry)
@@ -152,7 +152,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bases(head: NDArray[Any]) -> NDArray[np.float64]:
-    """The value of byte 0 of each column, with the range of its first values in the middle."""
+    """The value of byte 0 of each column, which centres its first values in the range of bytes."""
     low = np.fmin.reduce(head, axis=0).astype(np.float64)
     span = np.fmax.reduce(head, axis=0) - low
     return np.where(span <= 253, np.floor(low - (253 - span) // 2), np.nan)
@@ -162,11 +162,11 @@ MISSING_BYTE = 254
 """Byte of a missing value; 255 is not used."""
 
 FEW = 32
-"""Longest range of bytes that are compared with 64 rows at once; else row by row."""
+"""Longest range of bytes that are counted in 64 rows at once; longer ones row by row."""
 
 
 def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
-    """Bit rows of how often each row counts, in the order of the table, for whole counts.
+    """How often each row counts, as bit rows in the order of the table; whole counts only.
 
     Returns
     -------
@@ -202,8 +202,8 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
     table : (n + 1,) float64
         c·log₂c.
     n_levels, holes, top : (k,) int64
-        Results: how many bytes occur, the one for missing values included; whether that one does;
-        and the largest byte.
+        Results: how many different bytes occur, the one for missing values included; whether that
+        one occurs; and the largest byte.
     values : (k · 256,) uint8
         Result: the bytes that occur, ascending, one column after the other without gaps.
     sums_j, sums_jy : (k,) float64

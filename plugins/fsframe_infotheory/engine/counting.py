@@ -71,7 +71,7 @@ class Counter:
             self._pool = None
 
     def map(self, work: Callable[..., Any], units: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Apply `work` to each unit, to the last one in this thread; results in order."""
+        """Apply `work` to each unit, the last one in this thread; return the results in order."""
         listed = list(units)
         if self._pool is None:
             return [work(*unit) for unit in listed]
@@ -89,13 +89,13 @@ class Counter:
         for k, stored in enumerate(encoded.chunks):
             jobs += self._jobs(encoded.chunk(k), partner, per_class, sums)
             if stored is None or k == len(encoded.chunks) - 1:
-                # Chunks in memory are counted together; others at once, and then dropped.
+                # Chunks in memory are counted together; others right away, and then dropped.
                 self._run_jobs(jobs, sums)
                 jobs = []
         return self._terms(partner.sum_s, partner.sum_sy, sums)
 
     def _terms(self, s: float, sy: float, sums: NDArray[np.float64]) -> Terms:
-        """Terms with a partner of sums `s` and `sy`, where every sample is counted."""
+        """Terms with a partner of sums `s` and `sy`, if every sample is counted."""
         layout, (js, jsy) = self.encoded.layout, sums
         return Terms(
             total=layout.total, j=self.encoded.sum_j, jy=self.encoded.sum_jy, s=s, sy=sy,
@@ -214,7 +214,7 @@ class Counter:
         partner: Partner,
         weights: NDArray[np.float64],
     ) -> _Job:
-        """Job for all eight sums."""
+        """Job for all eight sums of `grouped_sums`."""
         layout = self.encoded.layout
         n_levels = self.encoded.n_levels[features]
         sums = np.empty((8, len(codes)))
@@ -235,7 +235,7 @@ class Counter:
         )
 
     def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
-        """Weighted terms from dense tables: no sample left out, and tables are small."""
+        """Weighted terms from dense tables, if no sample is left out and tables are small."""
         encoded, layout = self.encoded, self.encoded.layout
         n_cells = partner.n_levels * layout.n_classes
         cells = (partner.codes * layout.n_classes + partner.labels).astype(np.int32)

@@ -105,7 +105,7 @@ def freedman_diaconis_edges(
 ) -> NDArray[np.float64]:
     """Inner edges of equal-width bins of width 2·IQR·n^(−1/3).
 
-    Arguments as of `equal_frequency_edges`. At most `MOST_BINS` − 1 edges, ascending; where the
+    Arguments as for `equal_frequency_edges`. At most `MOST_BINS` − 1 edges, ascending; where the
     interquartile range is zero, those of `default_bins` bins.
 
     References
@@ -182,7 +182,7 @@ def mdl_edges(
 
 
 def _best_cut(below: NDArray[np.float64], start: int, stop: int) -> int | None:
-    """First value right of the accepted cut of values start … stop−1, or None."""
+    """First value to the right of the cut accepted in values start … stop−1; None without a cut."""
     if stop - start < 2:
         return None
     left = below[start + 1 : stop] - below[start]
@@ -228,9 +228,10 @@ class Discretiser:
     ----------
     rule : str
         ``"auto"``: categorical columns, and columns of whole numbers with at most `max_levels`
-        distinct values, as they are; all others in bins of equal width. ``"equal-width"``,
-        ``"equal-frequency"``, ``"mdl"``, ``"freedman-diaconis"``: those others by that rule.
-        ``"edges"``: those others cut at `edges`. ``"none"``: every distinct value is a level.
+        distinct values, keep their values; all others are cut into bins of equal width.
+        ``"equal-width"``, ``"equal-frequency"``, ``"mdl"``, ``"freedman-diaconis"``: those others
+        are cut by that rule. ``"edges"``: those others are cut at `edges`. ``"none"``: every
+        distinct value is a level.
     bins : int or "auto"
         Number of bins of equal width or frequency; "auto" is 2 below 6 samples, 10 above 30, and
         a third of the samples between.
@@ -272,7 +273,7 @@ class Discretiser:
 
         Columns that were read already begin at column `first` of `block`; `seen` has the levels of
         those that fit into bytes, `facts` range and levels of all columns of the table. The values
-        themselves are read where a rule needs them.
+        themselves are read only if a rule needs them.
         """
         categorical, n_rows = data.categorical[start:stop], data.n_samples
         n = n_rows if data.counts is None else int(data.counts.sum())
@@ -368,7 +369,7 @@ class Discretiser:
         if as_is or np.all(present == np.floor(present)):
             levels = np.unique(present)
             if as_is or levels.size <= self.max_levels:
-                # -0.0 and 0.0 are one level; + 0.0 makes its sign plain.
+                # -0.0 and 0.0 are one level; adding 0.0 removes its sign.
                 return True, levels + 0.0
         match self.rule:
             case "equal-frequency":

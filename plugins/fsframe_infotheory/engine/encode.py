@@ -30,7 +30,7 @@ from fsframe_infotheory.engine.packing import (
 
 CHUNK_BYTES = 1 << 25
 LEAST_CHUNK_BYTES = 1 << 18
-"""Columns are encoded in groups of this size as float64."""
+"""Most and least bytes, as float64, of a group of columns that is encoded at once."""
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -176,7 +176,7 @@ def encode(
     weights : (n_samples,) float64, optional
         Importance of rows; counts are multiplied by it.
     pairwise : bool
-        Whether samples with a missing value are left out of the counts it would enter; otherwise
+        Whether samples with a missing value are left out of each count that it enters; otherwise
         "missing" is a level.
     keep : {"codes", "bytes", "sums"}
         What stays in memory: codes for counting with partners; bytes to pack from, where possible,

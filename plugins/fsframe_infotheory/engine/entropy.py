@@ -117,7 +117,7 @@ class Terms:
 
 
 class Blocks(NamedTuple):
-    """Features of few levels as kernels take them, 8 to a block, one in each lane.
+    """Features of few levels for kernels, 8 to a block, one in each lane.
 
     `planes` are the bit rows of all blocks: block k has (levels[k] − 1, n_words, 8) from
     ``offsets[k]`` on. `margins` are their counts: (levels[k], n_classes, 8) from
@@ -132,7 +132,7 @@ class Blocks(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """The samples of a `Layout` as kernels take them; unsigned, `order` needs no sign test."""
+    """The samples of a `Layout` for kernels; `order` is unsigned, which saves a sign test."""
 
     order: NDArray[np.uint32]
     starts: NDArray[np.int64]
@@ -149,7 +149,7 @@ class Bytes(NamedTuple):
 
 @njit()
 def block_scratch(levels, groups, partner_levels):
-    """Scratch memory of `block_counts`, for features and partners of so many levels."""
+    """Scratch memory of `block_counts`, for features and partners of at most so many levels."""
     return (
         np.empty(levels * groups * partner_levels * LANES, np.int64),
         np.empty(LANES, np.int64),
@@ -201,7 +201,7 @@ def block_counts(blocks, block, rows, row_margins, words, n_classes, scratch):
 
 @njit()
 def block_terms(cells, table, js, jsy):
-    """Write Σ table[count] of each lane over levels of both, and with classes if there are such."""
+    """Write Σ table[count] of each lane over levels of both, and with classes if there are any."""
     levels, groups, partner_levels, _ = cells.shape
     js[:] = 0.0
     jsy[:] = 0.0
@@ -296,7 +296,7 @@ def joint_cells(blocks, rows, row_margins, words, n_classes, features, n_levels,
 
 
 MOST_REPEATED = 4
-"""Most samples per row up to which drawn rows are repeated, which keeps counts whole."""
+"""Mean number of samples per row up to which drawn rows are repeated, to keep counts whole."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -314,7 +314,7 @@ class Layout:
     places : (n,) int64
         Bit position of each sample: ``64 · word + bit``.
     weights : (n,) float64, or None
-        Weight of each sample; None where each counts once.
+        Weight of each sample; None if each counts once.
     total : float
         Sum of the weights.
     class_sizes : (n_classes,) float64
@@ -414,7 +414,7 @@ class Layout:
 
 @njit()
 def pack_blocks(columns, lanes, samples, blocks, start, stop):
-    """Write the bit rows and the margins of blocks ``start … stop−1``, given as zeros.
+    """Write the bit rows and the margins of blocks ``start … stop−1``, which are given as zeros.
 
     Parameters
     ----------
@@ -480,7 +480,7 @@ def unpack_feature(planes, lane, levels, starts, words, out):
 
 @njit()
 def level_rows(codes, starts, words, rows):
-    """Write bit rows of one feature's levels but the last into ``rows[(level, word)]``, zeros."""
+    """Write bit rows of one feature's levels but the last into `rows` (level, word), all zeros."""
     one = np.uint64(1)
     for c in range(starts.size - 1):
         word = words[c]

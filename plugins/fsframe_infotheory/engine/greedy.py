@@ -107,7 +107,7 @@ class Stopping:
     test : str
         ``"g"`` or ``"permutation"``.
     permutations : int
-        How many.
+        Number of permutations.
     """
 
     rule: str
@@ -129,7 +129,7 @@ class Stopping:
         partners: list[Any],
         run: Run,
     ) -> str:
-        """Why to end before `feature`, or nothing if it may be selected."""
+        """The reason to end before `feature`; empty if it may be selected."""
         if self.rule == "positive":
             return "" if score > TIE else NOT_POSITIVE
         together: Any = partners[0] if partners else None
@@ -241,7 +241,7 @@ class Ranking:
         With a stopping test: gain in bits, degrees of freedom (NaN for permutations)
         and p-value of each feature tested.
     stopped : str
-        Why it ended before the requested count; empty if it did not.
+        Why the selection ended before the requested count; empty if it did not.
     """
 
     selected: NDArray[np.intp]
@@ -318,7 +318,7 @@ def first_best(scores: NDArray[np.float64]) -> int:
     >>> first_best(np.array([0.1, 0.5, 0.5 + 1e-12, np.nan]))
     1
     """
-    # Absolute, in bits, unlike elsewhere: information is a difference of entropies, and their
+    # The tolerance is absolute, unlike elsewhere: information is a difference of entropies, whose
     # rounding error does not shrink with it.
     return int(np.argmax(scores >= np.fmax.reduce(scores) - TIE))
 
@@ -386,13 +386,13 @@ class _Engine:
             self.together = new if self.together is None else self.together.joined(new)
             return [self.together]
         if len(self.partners) == 1:
-            # The single feature counted only while there was no pair.
+            # Single features count only while there is no pair.
             self.folded = self.criterion.start(len(self.relevance))
         return [earlier.joined(new) for earlier in self.partners] or [new]
 
 
 _GROUP = np.minimum(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2] + 8 * [3]), 3)
-"""Group of features that share blocks, by number of levels up to 16: blocks waste few rows."""
+"""Group of features that share blocks, by number of levels up to 16, to waste few rows."""
 
 
 @njit()

@@ -1,7 +1,7 @@
 """Mutual information of continuous variables from distances to nearest neighbours, and its terms.
 
-Estimates, not plug-in values: nearly unbiased, but negative as often as positive where there
-is no information, with a standard deviation of about 1/√n nats.
+Unlike plug-in values, the estimates are nearly unbiased, so that they are negative as often as
+positive if there is no information, with a standard deviation of about 1/√n nats.
 """
 
 from __future__ import annotations

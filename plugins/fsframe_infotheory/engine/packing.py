@@ -148,7 +148,7 @@ def empty_blocks(
     layout: Layout,
     room: Callable[[Any, int], NDArray[Any]] = lambda kind, size: np.zeros(size, kind),
 ) -> Blocks:
-    """Blocks for features of so many levels, in `room` for bit rows and then for counts.
+    """Blocks for features of given `levels`; `room` makes the arrays of bit rows, then of counts.
 
     `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1.
     """
@@ -209,7 +209,7 @@ def write_levels(
     into: NDArray[np.intp],
     codes: NDArray[Any],
 ) -> None:
-    """Codes of some columns into rows `into` of `codes`."""
+    """Write the codes of some columns into rows `into` of `codes`."""
     if not len(columns):
         return
     sizes = np.diff(bins.offsets)[columns]
@@ -450,7 +450,7 @@ def weighted_dense_sums(
 def _clogc(c, table):
     if table.size > 1:
         return table[np.uintp(c)]
-    # 1e-300: the rest of a sum of weights after subtracting them one by one is zero.
+    # Cells without weight contribute nothing.
     return c * np.log2(c) if c > 1e-300 else 0.0
 
 

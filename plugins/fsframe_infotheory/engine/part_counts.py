@@ -1,9 +1,9 @@
 """Joint counts of tables in parts: counts are additive over rows, so parts are counted separately.
 
-Greedy selection, pairs of features and others see tables in memory and in parts alike: sums of
-c·log₂c of every feature, a feature as a `partner`, and a counter (`counter_of`) of all features
-with one. A table in memory is counted and summed at once (`Counter`), one in parts shard by shard,
-here or by workers, and summed at the end.
+Callers, such as greedy selection, see tables in memory and in parts alike: sums of c·log₂c of every
+feature, a feature as a `partner`, and a counter (`counter_of`) of all features with a partner. A
+table in memory is counted and summed at once (`Counter`), one in parts shard by shard, here or by
+workers, and summed at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, sh
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter
 
 MOST_LEVELS = 1 << 16
-"""Most levels of several features as one partner."""
+"""Largest number of levels of several features as one partner."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class EncodedParts(Sums):
     shards: Shards
 
     def tables(self) -> Any:
-        """Some features at a time: their columns, and their counts (n_levels, n_classes, m)."""
+        """Yield columns (m,) and counts (n_levels, n_classes, m) of some features at a time."""
         starts = np.concatenate([[0], np.cumsum(self.n_levels)]) * self.shards.form.n_classes
         for column, (first, last) in enumerate(pairwise(starts.tolist())):
             counts = self.shards.counts[first:last].reshape(-1, self.shards.form.n_classes, 1)
@@ -74,7 +74,7 @@ class PartsPartner:
     n_levels : int
         The product of their numbers of levels.
     sum_s, sum_sy : float, optional
-        Σ c·log₂c over levels, and over levels and classes; of one feature, where they are known.
+        Σ c·log₂c over levels, and over levels and classes; known for single features only.
     """
 
     features: tuple[int, ...]
@@ -128,7 +128,7 @@ AnyEncoded = Encoded | EncodedParts | EncodedSparse
 def counter_of(encoded: AnyEncoded | Estimator, run: Run) -> AbstractContextManager[Any]:
     """The counter of an encoded table, as a context manager; an estimator is its own.
 
-    ``terms(partner)`` of it takes partners of the same table.
+    Its ``terms(partner)`` accepts partners of the same table.
     """
     if isinstance(encoded, Estimator):
         return nullcontext(encoded)
@@ -262,9 +262,9 @@ def cell_starts(n_levels: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 def count_units(
     request: CountRequest, units: list[tuple[int, tuple[int, ...]]], threads: int
 ) -> NDArray[np.int64] | NDArray[np.uint32]:
-    """Joint counts of some parts, given as (number, class sizes); short ones where they fit.
+    """Joint counts of some parts, given as (number, class sizes).
 
-    Workers send them, and half of the bytes take half of the time.
+    They are 32-bit integers if they fit: workers send them, and half the bytes take half the time.
     """
     form = request.form
     start, stop = form.bounds[request.span[0]][0], form.bounds[request.span[1] - 1][1]

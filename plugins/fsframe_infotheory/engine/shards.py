@@ -130,7 +130,7 @@ def open_shard(folder: Path, form: ShardFormat, k: int, sizes: tuple[int, ...]) 
         memory, at = np.memmap(path, dtype=np.uint8, mode="r"), 0
 
         def following(kind: Any, size: int) -> NDArray[Any]:
-            """The next array of the file, of so many entries."""
+            """The next array of the file, of `size` entries."""
             nonlocal at
             first, size = at, size * np.dtype(kind).itemsize
             at += size + -size % 64
@@ -192,7 +192,7 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
-    # Workers are idle as yet.
+    # Workers are still idle.
     threads = min(available_threads(), max(run.threads, getattr(run.executor, "workers", 1)))
     stored = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
     if stored is not None:
@@ -252,7 +252,7 @@ def _stored_bins(arrays: dict[str, NDArray[Any]], n_features: int) -> Bins:
 
 
 def _counts_in(arrays: dict[str, NDArray[Any]], name: str, rank: int) -> NDArray[np.int64]:
-    """Stored counts, if there are such."""
+    """The stored counts called `name`; Unsound if they are missing or invalid."""
     counts = arrays.get(name)
     if (
         counts is None
@@ -280,8 +280,8 @@ def _new_shards(
     bins = discretiser.learn_columns(data, 0, data.n_features)
     form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
     m = data.n_features
-    # A block of rows as read, the one read meanwhile, the rest of the one before, and the reader's
-    # buffers; bytes, codes and bit rows of the current groups.
+    # Bytes per row: a block of rows as read, the one read meanwhile, the rest of the one before,
+    # and the reader's buffers; bytes, codes and bit rows of the current groups.
     codes = code_type(bins.n_levels)().itemsize
     blocks = 3.25 if run.threads > 1 else 2.25
     ahead = run.threads + 1

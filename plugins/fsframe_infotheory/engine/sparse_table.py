@@ -176,7 +176,7 @@ def joint_sparse(
 
 
 DENSEST = 64
-"""Below one stored value in so many, counting those is faster than bit rows."""
+"""If at most one value in so many is stored, counting stored values is faster than bit rows."""
 
 _COLUMNS = 1 << 16
 
@@ -220,7 +220,7 @@ class _SparseFacts:
         return sizes
 
     def levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
-        """These values, ascending in each column."""
+        """The distinct values of such columns, ascending in each."""
         sizes = self.n_levels_of(columns)
         values = np.empty(int(sizes.sum()))
         self._list(columns, sizes, values)
@@ -241,8 +241,8 @@ def encode_sparse(
 ) -> tuple[EncodedSparse, Bins] | None:
     """A sparse table as codes of its stored values, and its bins; None if levels are too many.
 
-    Rows count once each. Takes a byte per stored value, and the sums. With `pairs` to be counted,
-    None too where bit rows are faster and fit into half of the memory.
+    Rows count once each. The result takes a byte per stored value, and the sums. With `pairs` to be
+    counted, it is also None if bit rows are faster and fit into half of the memory.
     """
     matrix: SparseColumns = data.matrix
     y, n_classes = discretiser.codes_of_target(data)
@@ -251,7 +251,7 @@ def encode_sparse(
     n, m = matrix.shape
     most = int(n_levels.max(initial=1))
     packed = min(most, PACKED_LEVELS)
-    # Above these, a table in memory adds its counts in another order.
+    # Above these limits, a table in memory adds its counts in another order.
     if (
         (packed - 1) * (most - 1) > MOST_ROWS
         or packed * most * n_classes > 8 * MOST_CELLS

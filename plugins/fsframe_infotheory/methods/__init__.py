@@ -1,1 +1,1 @@
-"""The filters and greedy criteria: one module per selector."""
+"""The filters and greedy criteria."""

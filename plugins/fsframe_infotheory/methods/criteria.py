@@ -1,4 +1,4 @@
-"""The filters that differ in a formula: rankings by relevance, and greedy criteria."""
+"""The filters, which differ in their formulas: rankings by relevance, and greedy criteria."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Mim(PairParameters, ScoredFilter):
         return Cost(seconds=seconds, formula="0.001 + 3e-6 p + 2.5e-9 np")
 
     def adjusts(self) -> bool:
-        # Bins by mdl follow the label, and the two labels of the difference have other bins.
+        # Bins by mdl depend on the label, and the terms of the difference have different labels.
         plain = self.estimator == "plug-in" and self.pairs == "none"
         return plain and self.discretise != "mdl"
 
@@ -105,7 +105,7 @@ class Mim(PairParameters, ScoredFilter):
         counted = counted and data.covariates is None
         if not counted or not self.counts_are_whole(data, upstream):
             return self.one_by_one(data, counts, upstream, run)
-        # Draws sorted by class, as short and as long integers, and scores: what a bootstrap holds.
+        # Bytes of a bootstrap: draws sorted by class, as short and as long integers, and scores.
         each = 10 * data.n_samples + 16 * data.n_features
         width = max(1, run.memory // 4 // each)
         selections = []
@@ -210,7 +210,7 @@ class Fcbf(InformationFilter):
         with counter_of(encoded, run) as counter:
             for feature in given:
                 redundant = _redundant(counter, encoded, int(feature), scores)
-                # A column that is always kept may be worse than those that share with it.
+                # A given column may be worse than those with which it shares information.
                 left[redundant & (scores <= scores[feature] + TIE)] = np.nan
             for feature in rank_by_score(left, least=TIE):
                 if len(kept) == most:
@@ -304,7 +304,7 @@ class Mrmr(EstimatingGreedyFilter):
             )
         return Criterion(
             term=lambda t: t.redundancy,
-            # No redundancy at all, but for rounding: the quotient has no bound.
+            # Without redundancy, up to rounding, the quotient has no bound.
             score=lambda relevance, folded, n: relevance / np.maximum(folded / n, 1e-12),
             per_class=False,
         )

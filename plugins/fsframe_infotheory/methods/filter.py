@@ -94,12 +94,12 @@ def without_last(tables: Mapping[str, NDArray[Any]], p: int) -> dict[str, NDArra
 
 
 DEFAULT_COUNT = 10
-"""Features kept where neither `top` nor a stopping rule says how many."""
+"""Number of features kept if neither `top` nor a stopping rule determines it."""
 
 
 @attrs.frozen(kw_only=True)
 class InformationFilter(Selector):
-    """Base of filters that count levels; see `greedy` for the greedy ones."""
+    """Base of filters that count levels; `greedy_filter` has that of the greedy ones."""
 
     takes_missing: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = True
@@ -200,7 +200,7 @@ class InformationFilter(Selector):
     def encode_for_pairs(
         self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
     ) -> tuple[Encoded | EncodedParts | EncodedSparse, Bins]:
-        """As `encode`, for counts of a feature with the class or with one other, nothing else.
+        """As `encode`, for counts of a feature with the class or with one other feature only.
 
         A sparse table is not converted to a dense one.
         """

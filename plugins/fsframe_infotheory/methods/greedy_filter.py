@@ -87,7 +87,7 @@ class GreedyFilter(InformationFilter):
     def pair_weights(
         self, encoded: Encoded | EncodedParts, selected: NDArray[np.intp], run: Run
     ) -> PairWeights | None:
-        """Weights of pairs, where the filter offers them."""
+        """Weights of pairs; None if the filter does not offer them."""
         return None
 
     def works_in_parts(self, data: Dataset) -> bool:
@@ -366,7 +366,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
             yield "constants=last looks at levels, so it needs estimator=plug-in"
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
-        """Those of every filter, and that estimates need classes."""
+        """The problems of every filter, and that estimates need classes."""
         yield from super().task_problems(data)
         estimated = self.estimator == "knn" and data.task == "regression"
         if estimated and self.criterion().per_class:
