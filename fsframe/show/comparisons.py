@@ -30,11 +30,11 @@ MARKS = (
 
 _RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
 _WIDTH = 80
-_TOLD = (
+_JSON_FIELDS = (
     "chains", "data", "metric", "larger_is_better", "values", "standard_error", "intervals",
     "larger_class", "all_features", "rule", "accuracy",
 )  # fmt: skip
-_TOLD_OF_RANKS = {
+_JSON_FIELDS_OF_RANKS = {
     "mean_ranks": "mean_ranks",
     "critical_difference": "difference",
     "friedman_p": "friedman_p",
@@ -137,7 +137,7 @@ def pair_columns(result: Comparison) -> dict[str, list[Any]]:
 def comparison_object(result: Comparison) -> dict[str, Any]:
     """A comparison as one object for `json_text`."""
     return {
-        **facts(result, *_TOLD),
+        **facts(result, *_JSON_FIELDS),
         "features_kept": result.kept,
         **facts(result, "stability", "seconds", "front"),
         "fewest_features": [None if c < 0 else c for c in result.fewest.tolist()],
@@ -145,7 +145,7 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         "pairs": tested_pairs(result),
         "bayesian_signed_rank": result.overall,
         "wilcoxon_holm": result.adjusted_p,
-        **{key: getattr(result.ranks, name, None) for key, name in _TOLD_OF_RANKS.items()},
+        **{key: getattr(result.ranks, name, None) for key, name in _JSON_FIELDS_OF_RANKS.items()},
     }
 
 

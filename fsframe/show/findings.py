@@ -24,7 +24,7 @@ from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 # One column of noise in 90,000 separates two classes of `_FEWEST` rows.
-_FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
+_FEWEST, _MOST_TELLING, _LEAST_DIFFERENCE, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
 
 _SCORES = 6, 20
 """Least and most different whole numbers that may be either classes or a score."""
@@ -287,8 +287,8 @@ def _telling(data: Dataset) -> Iterator[Finding]:
         X = np.asarray(data.columns(start, stop), dtype=np.float64)
         by_class = [X[data.y == c] for c in range(len(sizes))]
         absent = np.array([np.isnan(rows).mean(axis=0) for rows in by_class])
-        told = np.flatnonzero(np.ptp(absent, axis=0) >= _TOLD)
-        gaps += [(start + int(k), absent[:, k]) for k in told]
+        differing = np.flatnonzero(np.ptp(absent, axis=0) >= _LEAST_DIFFERENCE)
+        gaps += [(start + int(k), absent[:, k]) for k in differing]
         whole = ~np.isnan(X).any(axis=0) & ~data.categorical[start:stop]
         low, high = (np.array([f(r[:, whole], axis=0) for r in by_class]) for f in (np.min, np.max))
         order = np.argsort(low, axis=0)

@@ -61,24 +61,24 @@ class FittedAttributes:
     @property
     def scores_(self) -> NDArray[np.float64]:
         """(n_features,) larger is better; NaN for a feature that was not considered."""
-        return self._found().scores
+        return self._fitted_selection().scores
 
     @property
     def ranking_(self) -> NDArray[np.intp]:
         """(n_selected,) kept columns, best first."""
-        return self._found().selected
+        return self._fitted_selection().selected
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """(n_features,) `scores_`; a feature that was not considered has the minimum, or 0."""
-        scores = self._found().scores
+        scores = self._fitted_selection().scores
         least = min(0.0, float(np.nanmin(scores))) if not np.isnan(scores).all() else 0.0
         return np.where(np.isnan(scores), least, scores)
 
     @property
     def pairs_(self) -> list[Pair]:
         """Pairs of columns with their weights, by decreasing absolute weight, without zeros."""
-        weights = self._found().pair_weights
+        weights = self._fitted_selection().pair_weights
         if weights is None:
             raise AttributeError(self._lacks("pairs_", "weights of pairs"))
         return weights.top()
@@ -95,14 +95,14 @@ class FittedAttributes:
         adjusts them."""
         return self._tested("qvalues_", "q")
 
-    def _found(self) -> Selection:
+    def _fitted_selection(self) -> Selection:
         check_is_fitted(self)
         if not hasattr(self, "selection_"):
             raise AttributeError(self._lacks("selection_", "a selection"))
         return self.selection_
 
     def _tested(self, attribute: str, column: str) -> NDArray[np.float64]:
-        selection = self._found()
+        selection = self._fitted_selection()
         stages = [("stage", selection)]
         names = [str(place) for place in range(selection.n_features)]
         # The same tables as `fsframe table` writes.
@@ -153,7 +153,7 @@ class PredictsRows:
     def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         self.fitted_ = fitted
 
-    def _taken(self, X: Any) -> tuple[FittedOnColumns, NDArray[Any]]:
+    def _model_and_rows(self, X: Any) -> tuple[FittedOnColumns, NDArray[Any]]:
         """The fitted model and the rows for it; of sparse rows, only the columns that it reads."""
         check_is_fitted(self)
         fitted = self.fitted_
@@ -176,7 +176,7 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Numbers (n_samples,) predicted of new rows `X` (n_samples, n_features)."""
-        fitted, rows = self._taken(X)
+        fitted, rows = self._model_and_rows(X)
         with as_value_errors():
             return fitted.predict(rows)
 
@@ -210,7 +210,7 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes (n_samples,) of new rows `X` (n_samples, n_features)."""
-        fitted, rows = self._taken(X)
+        fitted, rows = self._model_and_rows(X)
         with as_value_errors():
             codes = fitted.predict(rows)
         labels: NDArray[Any] = self.classes_[codes]
@@ -243,7 +243,7 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         return self._scores(X)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        fitted, rows = self._taken(X)
+        fitted, rows = self._model_and_rows(X)
         with as_value_errors():
             return fitted.predict_scores(rows)
 

@@ -52,10 +52,10 @@ def warn_each(texts: Iterable[str], where: str) -> None:
     if not messages:
         return
     caller = _caller()
-    if caller.silent or caller.key in _SAID:
+    if caller.silent or caller.key in _WARNED:
         return
     if caller.key is not None:
-        _SAID.add(caller.key)
+        _WARNED.add(caller.key)
     if caller.search:
         messages = ["; ".join(messages)]
         where = f"{where}, in {caller.search}"
@@ -68,7 +68,7 @@ class _Worker:
 
 
 _WORKER = _Worker()
-_SAID: weakref.WeakSet[Any] = weakref.WeakSet()
+_WARNED: weakref.WeakSet[Any] = weakref.WeakSet()
 """Searches that are running and have given their warning."""
 
 
@@ -91,11 +91,11 @@ def _caller() -> _Caller:
     search, key, silent, fold = "", None, False, False
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         module, name = frame.f_globals["__name__"], frame.f_code.co_name
-        if name in _FOLDS:
+        if name in _FIT_ONE_FOLD:
             fold, key = True, key or frame.f_locals.get("estimator")
         if module.startswith("joblib") and name == "__call__" and fold:
             key = frame.f_locals.get("self")
-        elif module.startswith("sklearn.model_selection") and name in ("fit", *_ROUNDS):
+        elif module.startswith("sklearn.model_selection") and name in ("fit", *_FIT_FOLDS):
             over = frame.f_locals.get("self")
             search = name if over is None else type(over).__name__
             silent = fold and bool(getattr(over, "refit", False))
@@ -105,8 +105,8 @@ def _caller() -> _Caller:
     return _Caller(level, search, key if fold else None, silent)
 
 
-_FOLDS = ("_fit_and_score", "_fit_and_predict", "_permutation_test_score")
-_ROUNDS = (
+_FIT_ONE_FOLD = ("_fit_and_score", "_fit_and_predict", "_permutation_test_score")
+_FIT_FOLDS = (
     "cross_validate",
     "cross_val_predict",
     "learning_curve",

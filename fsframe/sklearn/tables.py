@@ -57,10 +57,10 @@ def _with_roles(data: Dataset, estimator: Any, times: ArrayLike | None, adjust: 
         changed["feature_groups"] = _sets(data, feature_groups)
     if times is not None:
         column = {"times": _moments(times)}
-        changed["times"] = _beside(column, [False], data.n_samples, "times")
+        changed["times"] = _side_columns(column, [False], data.n_samples, "times")
     if adjust is not None:
         columns, nominal = _covariates(adjust)
-        changed["covariates"] = _beside(columns, nominal, data.n_samples, "adjust")
+        changed["covariates"] = _side_columns(columns, nominal, data.n_samples, "adjust")
     return attrs.evolve(data, **changed) if changed else data
 
 
@@ -118,7 +118,7 @@ def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
     return {f"adjust {k + 1}": table[:, k] for k in range(table.shape[1])}, [False] * table.shape[1]
 
 
-def _beside(
+def _side_columns(
     columns: Mapping[str, NDArray[Any]], nominal: Sequence[bool], n_samples: int, what: str
 ) -> SideColumns:
     for values in columns.values():

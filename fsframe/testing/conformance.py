@@ -301,24 +301,24 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
-_heard: list[str] | None = None
-_hearing = False
+_observed: list[str] | None = None
+_hook_added = False
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Writing to caches and devices is no side effect.
 _IGNORED = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}dev{os.sep}")
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    if _heard is None:
+def _observe(event: str, arguments: tuple[Any, ...]) -> None:
+    if _observed is None:
         return
     if event == "open":
         path, mode, flags = arguments
         writes = set(mode or "") & set("wax+") or (flags or 0) & _WRITING
         if writes and isinstance(path, (str, bytes, os.PathLike)):
-            _heard.append(os.path.abspath(os.fsdecode(path)))
+            _observed.append(os.path.abspath(os.fsdecode(path)))
     elif event in ("os.mkdir", "os.rename", "os.link", "os.symlink"):
         path = arguments[0 if event == "os.mkdir" else 1]
-        _heard.append(os.path.abspath(os.fsdecode(path)))
+        _observed.append(os.path.abspath(os.fsdecode(path)))
 
 
 def written_files(call: Callable[[], Any]) -> list[str]:
@@ -327,18 +327,18 @@ def written_files(call: Callable[[], Any]) -> list[str]:
     It is called twice and observed the second time, since compiled kernels and caches of libraries
     are written at first use.
     """
-    global _heard, _hearing
-    if not _hearing:
-        sys.addaudithook(_hear)
-        _hearing = True
+    global _observed, _hook_added
+    if not _hook_added:
+        sys.addaudithook(_observe)
+        _hook_added = True
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         call()
-        _heard = []
+        _observed = []
         try:
             call()
         finally:
-            heard, _heard = _heard, None
-        written = {path for path in heard if os.path.lexists(path)}
+            observed, _observed = _observed, None
+        written = {path for path in observed if os.path.lexists(path)}
     return sorted(path for path in written if not any(part in path for part in _IGNORED))
 
 

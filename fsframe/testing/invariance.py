@@ -333,7 +333,7 @@ class ReproducibilityChecks(SelectorChecks):
                 return
             for each in (data, holed) if method.takes_missing else (data,):
                 with contextlib.suppress(FsframeError):
-                    read = read_attributes(variant, partial(_asked, variant, each))
+                    read = read_attributes(variant, partial(_select_as_chain, variant, each))
                     wanted -= read
         idle = [p for p in method.parameters() if p.name in wanted]
         unread = [p.name for p in idle if not _refuses(method, p, data)]
@@ -368,7 +368,7 @@ def _variants(method: Selector) -> Iterator[Selector]:
                 yield attrs.evolve(method, **{parameter.name: value})
 
 
-def _asked(method: Selector, data: Dataset) -> None:
+def _select_as_chain(method: Selector, data: Dataset) -> None:
     """Check the request, then select, as a chain does."""
     list(method.check_request(data))
     method.select(data, seed=2)

@@ -127,7 +127,7 @@ class WrappingConformance(SelectorConformance):
         only_if(not method.reads_own_base, "it reads its base itself")
         return attrs.evolve(method, base=None)
 
-    def _found(self, base: Selector) -> Selection:
+    def _select_with(self, base: Selector) -> Selection:
         return self._after(base).select(self.table(), run=Run(entropy=5))
 
     def test_it_derives_from_the_class_of_such_stages(self) -> None:
@@ -147,7 +147,7 @@ class WrappingConformance(SelectorConformance):
 
     def test_warnings_of_the_base_are_kept(self) -> None:
         self._stage()
-        texts = self._found(_Warning(top=2)).warnings
+        texts = self._select_with(_Warning(top=2)).warnings
         assert any(_WARNING in text for text in texts), (
             "the warnings of the base in resamples are lost: collect them "
             "(fsframe.resampling.resamples.Recurring)"
@@ -170,7 +170,7 @@ class WrappingConformance(SelectorConformance):
 
         whole = frozen_bytes(data.X, data.y)
         try:
-            self._found(Refusing(top=2))
+            self._select_with(Refusing(top=2))
         except DataError as error:
             assert _REFUSAL in str(error), f"the message of the base is lost: {error}"
             return

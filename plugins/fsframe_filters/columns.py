@@ -169,7 +169,7 @@ class Correlation(Selector):
         cluster = _cut(strength, self.clusters, 1.0 - self.threshold)
         if self.keep == "label":
             scores = _related(shared, y, data)
-            for column in _several(data):
+            for column in _columns_of_several_levels(data):
                 scores[column] = _relation_of_levels(data, column)
         elif self.keep == "centre":
             scores = np.array([strength[j, cluster == cluster[j]].mean() for j in range(p)])
@@ -202,11 +202,11 @@ class Correlation(Selector):
         shared = standardised(X, *learn_scale(X))
         shared /= np.sqrt(len(rows))
         # Codes of several categories are not numbers: such a column is its own cluster.
-        shared[:, _several(data)] = 0.0
+        shared[:, _columns_of_several_levels(data)] = 0.0
         return shared, y
 
 
-def _several(data: Dataset) -> list[int]:
+def _columns_of_several_levels(data: Dataset) -> list[int]:
     """Nominal columns of more than two levels."""
     rows = slice(None) if data.counts is None else data.counts > 0
     places = np.flatnonzero(data.categorical).tolist()

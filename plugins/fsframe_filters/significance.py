@@ -222,7 +222,7 @@ class AnovaF(Selector):
             nominal = data.categorical[start:stop]
             numeric = start + np.flatnonzero(~nominal)
             if nominal.any():
-                tests = _of_levels(block[:, nominal], data, weights, spread=self.spread)
+                tests = _nominal_statistics(block[:, nominal], data, weights, spread=self.spread)
                 scores[start:stop][nominal], log_p[start:stop][nominal] = tests
                 block, present = block[:, ~nominal], present[:, ~nominal]
             if not numeric.size:
@@ -241,7 +241,7 @@ class AnovaF(Selector):
                 )
             scores[numeric], log_p[numeric] = tests
             if exact:
-                log_p[numeric] = _of_rank_sums(values, data, log_p[numeric])
+                log_p[numeric] = _with_exact_p(values, data, log_p[numeric])
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
@@ -339,7 +339,7 @@ def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> ND
     return ranks
 
 
-def _of_rank_sums(
+def _with_exact_p(
     ranks: NDArray[np.float64], data: Dataset, log_p: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """`log_p` of some columns of `ranks`, with small values made exact if there are few rows.
@@ -460,7 +460,7 @@ def _f_statistics(
     line = np.zeros(m)
     square = (w * of_size**2).sum(axis=1)
     np.divide((w * centred * of_size).sum(axis=1) ** 2, square, out=line, where=square > 0)
-    return _of_either(tests, _f_and_log_p(line, squares, np.ones(m), n - 2, ~flat))
+    return _better_of_two(tests, _f_and_log_p(line, squares, np.ones(m), n - 2, ~flat))
 
 
 def _f_and_log_p(
@@ -483,7 +483,7 @@ def _f_and_log_p(
     return scores, log_p
 
 
-def _of_either(
+def _better_of_two(
     of_mean: tuple[NDArray[np.float64], NDArray[np.float64]],
     of_spread: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -496,7 +496,7 @@ _NO_TEST, _BY_CHI2 = -1.0, 0.0
 """Stand for the residual degrees of freedom: no information; the statistic is χ²."""
 
 
-def _of_levels(
+def _nominal_statistics(
     block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64], *, spread: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """F (with `spread` −log₁₀ p) and log p of some nominal columns, as (m,) each."""
@@ -506,7 +506,7 @@ def _of_levels(
         return tests
     sizes = (_size_of_residuals(values, data.y, weights) for values in block.T)
     pairs = zip(block.T, sizes, strict=True)
-    return _of_either(tests, _log_p_of([_test_of_levels(x, z, weights, 0) for x, z in pairs]))
+    return _better_of_two(tests, _log_p_of([_test_of_levels(x, z, weights, 0) for x, z in pairs]))
 
 
 def _size_of_residuals(

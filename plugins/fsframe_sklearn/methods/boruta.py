@@ -207,7 +207,7 @@ class Boruta(Selector):
         scores = _against_shadows(table, np.array(shadows))
         adjusted = {}
         if self._over_tables:
-            p_values = _best_of_copies(table, np.array(shadows), np.array(typical))
+            p_values = _adjusted_p_values(table, np.array(shadows), np.array(typical))
             decision = np.where((decision == 0) & (p_values <= self.alpha), 1, -1)
             adjusted = {"p_adjusted": p_values}
         confirmed = int(np.count_nonzero(decision == 1))
@@ -311,7 +311,7 @@ def _forests_for(alpha: float) -> int:
     return least if 1 / (least + 1) <= alpha else least + 1
 
 
-def _best_of_copies(
+def _adjusted_p_values(
     table: NDArray[np.float64], shadows: NDArray[np.float64], typical: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """P-values of the columns' mean importance, adjusted by the best copy of each forest, (p,).

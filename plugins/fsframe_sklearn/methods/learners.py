@@ -31,7 +31,7 @@ from fsframe_sklearn.engine.estimators import (
 COPIES_IN_ONE_FOLD = (
     "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
 )
-_LOOKED_AT = 50
+_COLUMNS_EXAMINED = 50
 """Number of columns, evenly spread, whose different values are counted."""
 _FEW_VALUES = 3
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
@@ -296,9 +296,9 @@ class Importance(LearnerSelector):
         """Boosted trees prefer the same columns on every half if columns have few values."""
         if self.measure != "own" or "Boosting" not in (self.of or ""):
             return ""
-        looked_at = range(0, data.n_features, max(1, data.n_features // _LOOKED_AT))
-        few = (np.unique(data.columns(k, k + 1)).size <= _FEW_VALUES for k in looked_at)
-        if 2 * sum(few) <= len(looked_at):
+        examined = range(0, data.n_features, max(1, data.n_features // _COLUMNS_EXAMINED))
+        few = (np.unique(data.columns(k, k + 1)).size <= _FEW_VALUES for k in examined)
+        if 2 * sum(few) <= len(examined):
             return ""
         return (
             "boosted trees choose the same columns on every half where most columns have two or "

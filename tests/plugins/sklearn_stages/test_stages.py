@@ -18,7 +18,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.engine.estimators import drawn_rows, make_folds
-from fsframe_sklearn.methods.boruta import Boruta, _best_of_copies
+from fsframe_sklearn.methods.boruta import Boruta, _adjusted_p_values
 from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance, unseen_importance
@@ -390,9 +390,9 @@ def test_the_best_copies_are_draws_of_the_best_irrelevant_column():
     table = np.array([[4.0, 2.0, 1.0], [8.0, 2.0, np.nan], [6.0, 3.0, 1.0]])
     shadows, typical = np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 1.0])
     # Divided by the typical copy: means 14/3, 2 and 1 of the columns; copies 2, 2 and 6.
-    found = _best_of_copies(table, shadows, typical)
+    found = _adjusted_p_values(table, shadows, typical)
     assert found == pytest.approx([2 / 4, 4 / 4, 4 / 4])
-    assert _best_of_copies(table[:, :1], shadows * 0.7, typical) == pytest.approx([1 / 4])
+    assert _adjusted_p_values(table[:, :1], shadows * 0.7, typical) == pytest.approx([1 / 4])
 
 
 def test_boruta_over_tables_needs_a_column_that_few_best_copies_reach():
