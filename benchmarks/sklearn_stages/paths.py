@@ -33,9 +33,7 @@ def table(rows: int, columns: int, seed: int) -> Problem:
     X = rng.normal(size=(rows, columns))
     y = (X[:, :5].sum(axis=1) + 2 * rng.normal(size=rows) > 0).astype(float)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return Problem(
-        X=X, responses=(y,), weights=np.ones(rows), logistic=True, l1_ratio=1.0, seed=0
-    )  # fmt: skip
+    return Problem(X=X, responses=(y,), weights=np.ones(rows), logistic=True, l1_ratio=1.0)
 
 
 def of_liblinear(problem: Problem, penalties: NDArray[np.float64]) -> NDArray[np.float64]:

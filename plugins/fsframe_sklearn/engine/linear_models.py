@@ -34,7 +34,6 @@ class Problem:
     logistic : bool
     l1_ratio : float
         Share of the ℓ₁ term in the penalty; 1 is the lasso.
-    seed : int
     """
 
     X: Floats
@@ -42,7 +41,6 @@ class Problem:
     weights: Floats
     logistic: bool
     l1_ratio: float
-    seed: int
 
     def take(self, rows: NDArray[np.intp]) -> Problem:
         return attrs.evolve(

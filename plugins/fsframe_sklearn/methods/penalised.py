@@ -137,7 +137,6 @@ class Lasso(Selector):
             weights=counts,
             logistic=data.task == "classification",
             l1_ratio=self._l1_ratio,
-            seed=int(run.generator(0).integers(2**31 - 1)),
         )
         largest = largest_penalty(problem)
         if not largest > 0:
