@@ -130,11 +130,9 @@ class GreedyFilter(InformationFilter):
             return self._select_given_strata(data, upstream, run)
         criterion = self.criterion()
         pairs_only = criterion.partners == "each" and not criterion.per_class
-        if pairs_only and self.stop != "significant":
-            return self._ranked(
-                data, *self.encode_for_pairs(data, upstream, run, keep=self._kept), run
-            )
-        encoded, bins = self.encode(data, upstream, run, keep=self._kept)
+        pairs_only = pairs_only and self.stop != "significant"
+        encode_table = self.encode_for_pairs if pairs_only else self.encode
+        encoded, bins = encode_table(data, upstream, run, keep=self._kept)
         return self._ranked(data, encoded, bins, run)
 
     def _select_given_strata(
