@@ -256,7 +256,7 @@ def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> N
     grouped_sums(
         chunk.codes,
         bins.n_levels,
-        np.where(bins.missing & pairwise, bins.n_values, -1),
+        np.where(bins.missing, bins.n_values, -1),
         np.arange(layout.n),
         np.array([0, layout.n]),
         labels,
