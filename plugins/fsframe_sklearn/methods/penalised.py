@@ -17,7 +17,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import guarded, make_folds
 from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
-from fsframe_sklearn.methods.learners import COPIES_IN_ONE_FOLD
+from fsframe_sklearn.methods.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD
 
 
 @attrs.frozen(kw_only=True)
@@ -177,7 +177,7 @@ class Lasso(Selector):
                 "centre": centre,
                 "scale": np.where(np.isinf(scale), 1.0, scale),
             },
-            model_columns={"coef": 1, "intercept": (), "centre": 0, "scale": 0},
+            model_columns=COEFFICIENT_COLUMNS,
             tables={"penalties": grid[: len(path.coef)], "path": path.coef, **tables},
             warnings=(*issued, *empty),
         )
