@@ -205,8 +205,6 @@ class ArffReader(Reader):
     """
 
     def _read(self, path: Path) -> Any:
-        import io
-
         import polars
         from scipy.io import arff
 

@@ -159,7 +159,7 @@ def feature_label(record: RunRecord, column: int) -> str:
 def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **style: Any) -> None:
     """Set names as tick labels, with dollar signs shown literally."""
     axis.set_ticks(list(places), list(labels), **style)
-    for tick in (*axis.get_ticklabels(),):
+    for tick in axis.get_ticklabels():
         tick.set_parse_math(False)
 
 
