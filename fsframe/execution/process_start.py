@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from multiprocessing import connection, parent_process
+from multiprocessing import connection, current_process, parent_process
 from typing import Any, TextIO
 
 from fsframe.errors import FsframeError
@@ -126,6 +126,21 @@ _THREAD_VARIABLES = (
 )
 
 
+_worker = False
+
+
+def leave_unguarded_script() -> None:
+    """End a process that is about to start workers while it imports the script of its parent.
+
+    multiprocessing would refuse with a hundred lines in each such process; the parent says what to
+    do when they have died.
+    """
+    if not _worker and getattr(current_process(), "_inheriting", False):
+        print("fsframe: a worker has imported a script that starts workers", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)
+
+
 def start_worker() -> None:
     """Make this process a worker: one thread, ignores Ctrl-C, no stdout, exits with its parent.
 
@@ -133,6 +148,8 @@ def start_worker() -> None:
     that was killed cannot tell its workers, so each watches the pipe that ends with it. What every
     task needs is imported now, not during the first task.
     """
+    global _worker
+    _worker = True
     reserve_little()
     # Results go to stdout; what a plugin prints while it works must not mix with them.
     # The reader of stderr may have gone.

@@ -19,7 +19,7 @@ from fsframe.execution.engine import (
     call_with_timeout,
     check_classes,
 )
-from fsframe.execution.process_start import start_worker
+from fsframe.execution.process_start import leave_unguarded_script, start_worker
 from fsframe.kernels.threads import available_threads
 from fsframe.system import (
     STOPPING,
@@ -60,6 +60,7 @@ class ProcessEngine(Engine):
         return cls(options.workers, options.patience)
 
     def __init__(self, workers: int | None = None, patience: float = PATIENCE) -> None:
+        leave_unguarded_script()
         count = workers or available_threads()
         super().__init__(_pool(count), count)
         self._patience = patience

@@ -36,9 +36,13 @@ _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
 
-def _by_name(groups: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Groups in the order of their names, as run files store them: their codes identify a table."""
-    return {name: groups[name] for name in sorted(groups)}
+def _by_name(groups: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Groups in the order of their names, as run files store them: their codes identify a table.
+
+    The same object, if it has that order: workers recognise columns that they have by it.
+    """
+    names = sorted(groups)
+    return groups if list(groups) == names else {name: groups[name] for name in names}
 
 
 def _widened(matrix: Any) -> NDArray[np.float64]:

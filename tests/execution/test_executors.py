@@ -406,3 +406,4 @@ def test_a_script_without_a_guard_gets_a_message_about_it(tmp_path):
     assert done.returncode == 1
     assert 'put its actions under `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
     assert "memory" not in done.stderr.splitlines()[-1]
+    assert "bootstrapping phase" not in done.stderr and len(done.stderr.splitlines()) < 100
