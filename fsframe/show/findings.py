@@ -276,7 +276,7 @@ def findings_in(data: Dataset) -> Iterator[Finding]:
 
 
 def _telling(data: Dataset) -> Iterator[Finding]:
-    """Columns that predict the class too well: without an error, or by where they are missing."""
+    """Columns that predict the class too well: without an error, or by their gaps."""
     if data.task != "classification" or not data.in_memory:
         return
     sizes = np.bincount(data.y)

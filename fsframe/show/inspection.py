@@ -42,7 +42,7 @@ from fsframe.table.roles import ROLES, as_keys, only, spelled_out
 from fsframe.table.source import contents
 
 _START = 1.5
-"""Seconds of processor time that a command takes before it computes."""
+"""Seconds of processor time that a command takes to start."""
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _EXAMINED = {"label", "drop", "groups", "event", "categorical", "ordinal", "keep"}
@@ -56,7 +56,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     ----------
     path : path or data frame of pandas, polars or pyarrow
     options
-        Arguments of `fsframe.read`; what they determine is not guessed.
+        Arguments of `fsframe.read`; nothing that they determine is guessed.
 
     Raises
     ------

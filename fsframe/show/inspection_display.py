@@ -96,7 +96,7 @@ class Inspection:
 class PartsInspection:
     """Result of inspecting a table in parts.
 
-    `command` is the suggested one; empty if no proposed method works on such a table.
+    `command` is the suggested command; empty if no proposed method works on such a table.
     """
 
     path: str

@@ -104,7 +104,7 @@ class Pace:
     tell : callable
         Called with the note.
     hint : str
-        The end of the note: what shortens the work.
+        The end of the note, such as a way to shorten the work.
     """
 
     def __init__(self, tell: Callable[[str], None], hint: str = "") -> None:

@@ -157,7 +157,7 @@ class Proposal:
     question : str
         The question that the kept features answer; empty for a last resort.
     promise : str
-        What the chain bounds, in words; empty if unknown.
+        The bound that the chain keeps, in words; empty if unknown.
     cost : Cost, optional
     command : str
         The command that runs it; empty if the file of the table is not known.

@@ -132,7 +132,7 @@ class SelectionResult(RunRecord):
             With the chain, the seed and the selections of this run: `transform` keeps the columns
             that the run kept; `fit` runs the chain again, with the same `always_keep` and
             `feature_groups` (weights, groups, times and covariates of rows are arguments of `fit`).
-            A run does not store names of categories: where a stage fills missing values, those of
+            A run does not store names of categories: if a stage fills missing values, those of
             categorical columns are refused until `fit`.
 
         Raises
@@ -238,7 +238,7 @@ class EvaluationResult(_ProtocolResult):
 
     @property
     def stability(self) -> float:
-        """Nogueira's φ of the sets that the splits keep; NaN where it is undefined."""
+        """Nogueira's φ of the sets that the splits keep; NaN if it is undefined."""
         return self.evaluation.stability.value
 
     @property
@@ -350,7 +350,7 @@ def _columns(rows: Iterable[Any], *names: str) -> dict[str, Any]:
 
 
 def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:
-    """Columns ``low`` and ``high``, NaN where there is no interval."""
+    """Columns ``low`` and ``high``, NaN if there is no interval."""
     known = [interval or (float("nan"), float("nan")) for interval in intervals]
     return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
 

@@ -84,7 +84,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
 
 
 def _tests_object(record: RunRecord) -> dict[str, Any] | None:
-    """The tests of pairs, the smallest p first; None where there are none."""
+    """The tests of pairs, the smallest p first; None if there are none."""
     if record.pair_tests is None:
         return None
     tests, names = record.pair_tests.tests, record.feature_names
@@ -133,7 +133,7 @@ def in_groups(record: RunRecord) -> str:
 
 
 def _other_roles(record: RunRecord) -> str:
-    """The time column, the row weights and the covariates, where there are any."""
+    """The time column, the row weights and the covariates, if there are any."""
     time, weights = record.environment.get("time"), record.environment.get("weights")
     roles = f" in the order of {printable(time)}" if isinstance(time, str) else ""
     if isinstance(weights, dict) and isinstance(weights.get("name"), str):
@@ -148,7 +148,7 @@ def _other_roles(record: RunRecord) -> str:
 
 
 def _feature_roles(record: RunRecord) -> str:
-    """The features that are always kept and the groups of features, where there are any."""
+    """The features that are always kept and the groups of features, if there are any."""
     kept, groups = record.environment.get("keep"), record.environment.get("feature_groups")
     roles = []
     if isinstance(kept, list) and kept:

@@ -46,7 +46,7 @@ class About:
     path : Path or None
         The run file.
     data : Dataset or None
-        The run's table, where it was given.
+        The run's table, if it was given.
     level : int
         Level of the headings: 2, or 3 on a page of several runs.
     prefix : str

@@ -78,7 +78,7 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
 
 
 def _words(kind: str, record: RunRecord) -> tuple[str, str]:
-    """Heading and caption of a figure, which say what was found."""
+    """Heading and caption of a figure, adapted to the findings."""
     heading, caption = KINDS[kind].heading, KINDS[kind].caption
     if kind == "tests":
         return heading, " ".join(_words_of_test(record))

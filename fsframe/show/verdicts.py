@@ -82,7 +82,7 @@ _NOT_KEPT = {
     False: "They scored too low for the limits of the chain, which is not evidence that they are "
     "irrelevant. Larger limits keep more.",
 }
-"""What would change a verdict, by whether a test decided it."""
+"""What would change a verdict; True: a test decided it."""
 
 
 def decisions(record: RunRecord) -> list[Decision]:
@@ -104,7 +104,7 @@ def decisions(record: RunRecord) -> list[Decision]:
     # Those that the last stage did not score come last.
     others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
     rest = [c for c in others if c not in chosen and c not in near]
-    # The last selecting stage may have kept what a level allowed, as chi2:alpha=0.05 does.
+    # The last selecting stage may have kept features by a level, as chi2:alpha=0.05 does.
     names, by_level = record.feature_names, selecting[-1].params.get("alpha") is not None
     unsure_names = [f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near]
     verdicts = (
@@ -281,7 +281,7 @@ def _certainty(record: RunRecord) -> str:
             claim = f"would almost always keep {settled} of the {k} too"
         else:
             claim = f"may drop {'it' if k == 1 else 'any of them'}"
-        # Where any of the kept may go, the count of borderline ones says nothing more.
+        # If any of the kept may go, the number of borderline features adds nothing.
         claim += f"; {borderline}" if m > (0 if settled else k) else ""
         return (
             f"On these rows another seed {claim}. Whether other rows would decide the same was not "

@@ -1,9 +1,9 @@
 """Plots of runs as matplotlib figures, never pyplot; the kinds of plots by name.
 
-Every function takes finished runs and optionally an `Axes` to draw on, and returns the figure. What
-each kind shows and needs, and which function draws it, is in `KINDS`; a run that lacks what a kind
-needs is refused. The functions are imported when they are used, so that listing the kinds stays
-light.
+Every function takes finished runs and optionally an `Axes` to draw on, and returns the figure.
+`KINDS` says what each kind shows and needs, and which function draws it; a run that lacks what a
+kind needs is refused. The functions are imported when they are used, so that listing the kinds
+stays light.
 """
 
 from __future__ import annotations
