@@ -413,7 +413,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         return table
     names = list(kept.columns)
     if hasattr(kept, "iloc"):
-        # pandas 2 refuses a value that is no category even where there is no gap.
+        # pandas 2 refuses a value that is not a category even if there is no gap.
         gaps = kept.isna().any().to_numpy()
         one = {names[k]: filling[k] for k in known if gaps[k] and not isinstance(filling[k], list)}
         table = kept.fillna(one)
