@@ -41,7 +41,7 @@ _TOGETHER = {"groups": ("groups", "a group"), "together": ("times", "a block of 
 
 
 class Probe(Base):
-    """A base that checks that no resample splits what belongs together; its scores are random."""
+    """A base with random scores that checks that no resample splits rows that belong together."""
 
     def __init__(self, *together: str) -> None:
         self.together = together

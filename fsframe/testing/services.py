@@ -221,7 +221,7 @@ def _table() -> dict[str, list[Any]]:
 
 
 def _as_columns(frame: Any) -> dict[str, list[Any]]:
-    """The cells of what a reader returned: numbers as float, texts as str, missing ones as None."""
+    """The cells that a reader returned: numbers as float, texts as str, missing values as None."""
     if isinstance(frame, bytes):
         return _of_text(frame)
     columns: dict[str, list[Any]]
@@ -344,7 +344,7 @@ class EngineConformance(Conformance):
             refusal_of(lambda: chain.select(data, run=Run(executor=engine)), otherwise)
 
     def test_nothing_is_left_running(self) -> None:
-        # What stays for the whole process, such as a resource tracker, is there after one use.
+        # Anything that stays for the whole process, such as a resource tracker, exists after this.
         self._use()
         threads, children = self._alive()
         self._use()
@@ -403,7 +403,7 @@ _SLOW_MODULES = ("numpy", "numba", "scipy", "sklearn", "pandas", "polars", "matp
 
 @with_checks
 class CommandConformance(Conformance):
-    """What users expect of every command of ``fsframe``; inherit it and write `make`.
+    """Everything users expect of a command of ``fsframe``; inherit it and write `make`.
 
     Attributes
     ----------
