@@ -328,7 +328,7 @@ def tally_rows(
 
 @attrs.frozen(kw_only=True, eq=False)
 class RawColumns:
-    """Some adjacent columns as stored, and as bytes where they fit.
+    """Some adjacent columns as stored, and as bytes if they fit.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def equal_width_edges(
     [[0.5]]
     """
     largest = np.finfo(np.float64).max
-    # Halves first: high − low overflows where the column spans more than the largest double.
+    # Halves first: high − low overflows if the column spans more than the largest double.
     size = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     widened = (size[0] > 1e-14) & (size[1] < 1e300)
     with np.errstate(over="ignore"):
@@ -105,7 +105,7 @@ def freedman_diaconis_edges(
 ) -> NDArray[np.float64]:
     """Inner edges of equal-width bins of width 2·IQR·n^(−1/3).
 
-    Arguments as for `equal_frequency_edges`. At most `MOST_BINS` − 1 edges, ascending; where the
+    Arguments as for `equal_frequency_edges`. At most `MOST_BINS` − 1 edges, ascending; if the
     interquartile range is zero, those of `default_bins` bins.
 
     References
@@ -304,7 +304,7 @@ class Discretiser:
         open_ = missing[rest] < n_rows
         for j in rest[~open_].tolist():
             builder.add_one(j, True, np.empty(0))
-        # Halves, because high − low overflows where a column spans more than the largest double.
+        # Halves, because high − low overflows if a column spans more than the largest double.
         short = high / 2 - low / 2 < LONGEST_TABLE / 2
         listed = np.flatnonzero(open_ & whole & short)
         distinct = facts.n_levels_of(places[listed])
@@ -340,7 +340,7 @@ class Discretiser:
     def _keeps_levels(
         self, distinct: NDArray[np.int64], categorical: NDArray[np.bool_] | np.bool_
     ) -> NDArray[np.bool_]:
-        """Which columns of whole numbers keep their values as levels."""
+        """Mask of the columns of whole numbers that keep their values as levels."""
         return categorical | (self.rule == "none") | (distinct <= self.max_levels)
 
     def n_bins(self, n: int) -> int:

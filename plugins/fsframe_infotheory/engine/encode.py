@@ -179,7 +179,7 @@ def encode(
         Whether samples with a missing value are left out of each count that it enters; otherwise
         "missing" is a level.
     keep : {"codes", "bytes", "sums"}
-        What stays in memory: codes for counting with partners; bytes to pack from, where possible,
+        What stays in memory: codes for counting with partners; bytes to pack from, if possible,
         else codes; or only the sums.
     run : Run, optional
         Threads and the bound on memory, of which codes take at most half.

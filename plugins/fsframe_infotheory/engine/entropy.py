@@ -110,7 +110,7 @@ class Terms:
 
     @property
     def relative_joint_relevance(self) -> NDArray[np.float64]:
-        """I(X_j, X_s; Y) / H(X_j, X_s, Y), zero where all three are constant."""
+        """I(X_j, X_s; Y) / H(X_j, X_s, Y), zero if all three are constant."""
         entropy = self.joint_entropy
         live = entropy > 1e-12
         return np.divide(self.joint_relevance, entropy, out=np.zeros_like(entropy), where=live)
@@ -403,7 +403,7 @@ class Layout:
 
     @property
     def whole_table(self) -> NDArray[np.float64]:
-        """`table`, or of length 1 where samples have weights and counts are not whole."""
+        """`table`; of length 1 if samples have weights, so that counts are not whole."""
         return self.table if self.weights is None else np.zeros(1)
 
     @property

@@ -141,7 +141,7 @@ def continuous_information(
     -----
     Kraskov's first estimator, I = ψ(k) + ψ(N) − ⟨ψ(n_x + 1) + ψ(n_y + 1)⟩, n_x and n_y the
     numbers of samples strictly nearer in x, or y, than the k-th neighbour in the larger of both
-    distances; both variables are first scaled to unit deviation. Where the k-th neighbour is at
+    distances; both variables are first scaled to unit deviation. If the k-th neighbour is at
     distance zero, k, n_x + 1 and n_y + 1 are the numbers of equal samples (Gao et al. 2017).
     O(n log n).
 

@@ -96,7 +96,7 @@ class Coded:
 
     @classmethod
     def joined(cls, parts: Sequence[Coded], raw: NDArray[np.uint8]) -> Coded:
-        """Adjacent groups of columns as one; `raw` is the array of which they may be views."""
+        """Adjacent groups of columns as one; they may be views of the array `raw`."""
         if len(parts) == 1:
             return parts[0]
         groups = [part.columns for part in parts]
@@ -486,7 +486,7 @@ def grouped_sums(
         Class of each sample.
     weights : (n,) float64
     table : (n + 1,) float64
-        c·log₂c where weights are whole counts; of length 1 where they are not.
+        c·log₂c if weights are whole counts; of length 1 if they are not.
     start, stop : int
         Features to count.
     sums : (8, m) float64

@@ -126,7 +126,7 @@ AnyEncoded = Encoded | EncodedParts | EncodedSparse
 
 
 def counter_of(encoded: AnyEncoded | Estimator, run: Run) -> AbstractContextManager[Any]:
-    """The counter of an encoded table, as a context manager; an estimator is its own.
+    """The counter of an encoded table, as a context manager; an estimator is its own counter.
 
     Its ``terms(partner)`` accepts partners of the same table.
     """

@@ -214,7 +214,7 @@ class _SparseFacts:
     matrix: SparseColumns
 
     def n_levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Number of distinct values of whole-numbered columns of a short range."""
+        """Number of distinct values of columns of whole numbers in a short range."""
         sizes = np.zeros(len(columns), np.int64)
         self._list(columns, sizes, np.empty(0))
         return sizes

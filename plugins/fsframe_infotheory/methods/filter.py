@@ -225,7 +225,7 @@ class InformationFilter(Selector):
         upstream: Selection | None,
         run: Run,
     ) -> list[Selection]:
-        """A Selection per bootstrap, each from its own rows alone."""
+        """A Selection per bootstrap, each from the rows it draws alone."""
         selections = []
         for b, drawn in enumerate(counts):
             _, part, local = drawn_rows(data, drawn, upstream)

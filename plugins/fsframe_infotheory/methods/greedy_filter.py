@@ -160,7 +160,7 @@ class GreedyFilter(InformationFilter):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        """One Selection per bootstrap; the table is read once where its columns are bytes."""
+        """One Selection per bootstrap; the table is read once if its columns are bytes."""
         if data.covariates is not None or not self._same_bytes(data, upstream, run):
             return self.one_by_one(data, counts, upstream, run)
         selections = []
@@ -267,7 +267,7 @@ class EstimatorParameters(InformationFilter):
         return "a row is no neighbour of itself (estimator=knn)" if self.estimator == "knn" else ""
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Neighbours are found in the whole table."""
+        """Whether it counts over parts; neighbours need the whole table."""
         return super().works_in_parts(data) and self.estimator == "plug-in"
 
     def estimates(self, data: Dataset, upstream: Selection | None, run: Run) -> Estimator:
