@@ -71,7 +71,7 @@ class Boruta(Selector):
     same rows, and a column that goes with the label in these by chance beats the copies again and
     again. The best of p irrelevant columns is confirmed if it is above the quantile of the best
     copy that corresponds to the hits needed: about three in ten tables without a relevant column
-    keep one, whatever `alpha` (docs/ledger.md; BorutaPy the same). A warning says so if columns are
+    keep one, whatever `alpha` (docs/ledger.md; as with BorutaPy). A warning says so if columns are
     confirmed. ``correction=best-shadow`` compares with the quantile 1 − `alpha` instead: fewer
     relevant columns are found, and at most `alpha` of such tables keep one. The copies' importances
     are of single forests and the columns' are means, which vary less: that the level holds is

@@ -105,7 +105,7 @@ class Lasso(Selector):
         return 1.0
 
     def cost(self, n: int, p: int) -> Cost | None:
-        # With cross-validation, how long a path takes depends on how many features it has.
+        # With cross-validation, the time of a path depends on how many features it has.
         if self.top is None:
             return None
         return Cost(seconds=6e-3 + 9e-8 * n * p, formula="0.006 + 9e-8 np")
