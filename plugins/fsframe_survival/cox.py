@@ -387,7 +387,7 @@ class Cox(Regressor):
     -----
     β maximises Σ_events [βᵀx − log Σ_R(t) exp(βᵀx)] − λ‖β‖²/2 over columns of mean 0 and standard
     deviation 1, by Newton's method with step halving; λ is `penalty`, and λ = 0 is Cox's own
-    model, an error where it has no finite maximum. The risk of a row is βᵀ(x − x̄). Tied events are
+    model, an error if it has no finite maximum. The risk of a row is βᵀ(x − x̄). Tied events are
     treated by `ties`; counts and weights of rows act as copies. A step: O(n m²), m = min(n, p).
 
     References
