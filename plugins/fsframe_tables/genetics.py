@@ -36,7 +36,7 @@ class AnnDataReader(Reader):
 
     def _read(self, path: Path, x: str = "X", y: str = "") -> Any:
         with Hdf5Arrays(path) as file:
-            # A raw layer has its own genes.
+            # A raw layer has genes of its own, in raw/var.
             names = _index(file, "raw/var" if x.strip("/").startswith("raw") else "var")
             cells = _index(file, "obs")
             if names is None or cells is None:
@@ -210,7 +210,7 @@ class SeriesMatrixReader(Reader):
     Notes
     -----
     Characteristics, written as ``name: value``, become annotations of that name. Other lines on
-    samples become annotations too, unless all samples have the same value or each its own.
+    samples become annotations too, unless all samples have the same value, or each has another.
     """
 
     def _read(self, path: Path) -> Any:
