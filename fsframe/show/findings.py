@@ -160,7 +160,7 @@ def _looks_like_a_code(code: float, times: int, missing: str) -> str:
 def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     """Numbers, texts and genotypes that look like codes for missing values."""
     if answers := [f"{code:g}" for code in guesses.answer_codes]:
-        what = f"{some_of(answers, 9)} stand apart from the other answers, as codes for none do"
+        what = f"{some_of(answers, 9)} lie far from the other answers, like codes for no answer"
         words = [word for text in answers for word in ("--na", text)]
         if held := guesses.answer_conflicts:
             words = []
@@ -175,8 +175,8 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     if zeros := guesses.zeros:
         rows = some_of([str(times) for times in zeros.values()])
         what = (
-            f"0 in {rows} rows, which nobody alive has: missing values? Then leave these cells "
-            "empty in the file"
+            f"0 in {rows} rows, which is impossible in a living person: are these missing values? "
+            "Then leave these cells empty in the file"
         )
         yield _finding(guesses, [*zeros], what)
     yield from _odd(guesses, known)
@@ -218,7 +218,10 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
         said = as_words(in_short({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names))
         yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", *said)
     for k in guesses.counts:
-        what = "if each row stands for so many, say so; it is a feature otherwise"
+        what = (
+            "if each row stands for that many cases, declare it as the weight; otherwise it is a "
+            "feature"
+        )
         yield _finding(guesses, [k], what, "--weight")
     for answers, columns in guesses.several.items():
         left_out = [k for k in columns if k in guesses.prose]
@@ -242,7 +245,7 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
             [k for k in guesses.named if k not in covered],
             "--categorical",
         ),
-        ("codes, whose numbers have no size, of too many kinds to be categories",
+        ("numeric codes with too many different values to be categories",
          [k for k in guesses.many_codes if k not in known], "--drop"),
         ("no value at all", guesses.empty, "--drop"),
         ("one value only, no information", guesses.constant, ""),
@@ -382,9 +385,9 @@ def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
     # Intensities and grades have similar means, and hardly a sum that is twice another.
     if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
         what = (
-            f"the features are counts whose sum over a row goes from {least:,.0f} to {most:,.0f}: "
-            "unless that is of interest, divide the counts by it, or take logarithms of shares, "
-            "before features are compared"
+            f"the features are counts whose sum over a row goes from {least:,.0f} to "
+            f"{most:,.0f}: unless that sum is of interest, divide the counts by it, or take "
+            "logarithms of shares, before features are compared"
         )
         yield Finding((), what)
 

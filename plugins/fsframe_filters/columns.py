@@ -413,4 +413,4 @@ def _empty(data: Dataset, share: NDArray[np.float64]) -> tuple[str, ...]:
     names = [data.feature_names[column] for column in np.flatnonzero(share == 0)]
     if not names:
         return ()
-    return (f"left out, since nothing can stand for their values: {some_of(names)}",)
+    return (f"left out because they have no values to learn replacements from: {some_of(names)}",)

@@ -95,7 +95,7 @@ class AnovaF(Selector):
 
     With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
     are independent draws and values within a class are normal of equal variance (approximately
-    true with many rows of any distribution); false is a feature whose mean is the same in all
+    true with many rows of any distribution). A feature is false if its mean is the same in all
     classes. If rows are in groups (``--groups``), the means of groups are tested. Without `alpha`
     such tables, and those of rows in time, have a ranking and no p-values.
 

@@ -515,7 +515,7 @@ def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, her
     said = call("inspect t.csv --label grp").out
     assert "* rs0, rs1: genotypes but for '0/0': missing values?" in said
     assert "--na 0/0" in said.partition("Suggested command:")[2]
-    assert "* count: if each row stands for so many, say so; it is a feature otherwise" in said
+    assert "* count: if each row stands for that many cases, declare it as the weight;" in said
     assert "--weight count" in said
     # Beside 0/1 and 1/1 it is a genotype.
     coded = [["0/1", "1/1", "0/0"][j % 3] for j in range(ROWS)]
@@ -557,7 +557,7 @@ def test_codes_of_places_are_no_numbers(call: Call, here: Path) -> None:
     )
     frame.select("postcode", "zip", "g0", "g1", "grp").write_csv("t.csv")
     said = " ".join(call("inspect t.csv").out.split())
-    assert "postcode: codes, whose numbers have no size" in said
+    assert "postcode: numeric codes with too many different values" in said
     assert "--drop postcode --categorical zip" in said.replace("\\ ", "")
 
 
@@ -583,7 +583,9 @@ def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, h
     ).with_columns(grp=polars.Series(draw.integers(1, 9, ROWS)))
     frame.rename({"grp": "class"}).write_csv(here / "t.csv")
     said = " ".join(call("inspect t.csv").out.split())
-    assert "* BMI, BloodPressure: 0 in 6, 3 rows, which nobody alive has: missing values?" in said
+    assert (
+        "* BMI, BloodPressure: 0 in 6, 3 rows, which is impossible in a living person: are" in said
+    )
     assert "* class: 8 whole numbers are taken as classes; a count or a score is a" in said
     assert "whole numbers are taken" not in call("inspect t.csv --task regression").out
 

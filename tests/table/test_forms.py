@@ -469,7 +469,7 @@ def test_numbers_for_no_answer_are_asked_about(put):
     path = put("q1,q2,time,y\n" + "".join(f"{r},{y}\n" for r, y in zip(rows, labels, strict=True)))
     found = inspect_table(path)
     asked = {finding.columns: finding for finding in found.findings}
-    assert asked["q1", "q2"].what.startswith("77, 88, 99 stand apart from the other answers")
+    assert asked["q1", "q2"].what.startswith("77, 88, 99 lie far from the other answers")
     assert asked["q1", "q2"].option == "--na 77 --na 88 --na 99"
     assert found.options["na"] == ["77", "88", "99"]
     assert np.isnan(read(path, na=found.options["na"]).X).sum() == 8

@@ -281,9 +281,9 @@ class EstimatorParameters(InformationFilter):
 
 def estimation_note(bits: NDArray[np.float64]) -> str:
     """The warning about estimated information."""
-    note = "informations of continuous columns are nearest-neighbour estimates"
+    note = "the information of continuous columns is estimated from nearest neighbours"
     if (bits < 0).any():
-        note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
+        note += f"; {int((bits < 0).sum())} are below zero, which means that none was found"
     return note
 
 

@@ -302,8 +302,8 @@ class Importance(LearnerSelector):
             return ""
         return (
             "boosted trees choose the same columns on every half where most columns have two or "
-            "three values: of such tables without a relevant column four in ten keep some where "
-            "one in ten is promised"
+            "three values: four in ten such tables without a relevant column keep some, although "
+            "at most one in ten should"
         )
 
     def check_learner(self, made: Any) -> Iterator[str]:

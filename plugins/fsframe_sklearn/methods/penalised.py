@@ -120,8 +120,8 @@ class Lasso(Selector):
         name = self.method_name()
         return (
             f"without top every resample chooses a penalty by cross-validation, {self.folds} times "
-            f"the work, and keeps as many features as that model has; in resamples {name}:top=10, "
-            "the first to enter, is meant"
+            f"the work, and keeps as many features as that model has; within resamples use "
+            f"{name}:top=10, which keeps the first ten to enter"
         )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -59,7 +59,7 @@ def test_mim_estimates_without_bins_and_says_that_they_are_estimates():
     found = Mim(estimator="knn", top=1).select(Dataset.from_arrays(X, y))
     assert found.selected.tolist() == [1]
     assert_allclose(found.scores[1], 1.0, atol=0.05)
-    assert "nearest-neighbour estimates" in found.warnings[0]
+    assert "is estimated from nearest neighbours" in found.warnings[0]
     target = Dataset.from_arrays(X, X[:, 0] + 0.1 * rng.normal(size=500))
     assert Mim(estimator="knn", top=1).select(target).selected.tolist() == [0]
 

@@ -324,5 +324,7 @@ def test_the_page_says_how_long_paths_take_beside_liblinear() -> None:
 def test_a_lasso_without_top_warns_in_resamples_only(chain: str, warned: str) -> None:
     X = np.random.default_rng(0).normal(size=(40, 30))
     data = Dataset.from_arrays(X, np.arange(40) % 2)
-    told = [w for w in Chain.parse(chain).forewarnings(data) if "top=10, the first" in w]
+    told = [
+        w for w in Chain.parse(chain).forewarnings(data) if "top=10, which keeps the first" in w
+    ]
     assert len(told) == bool(warned) and all(warned in w for w in told)
