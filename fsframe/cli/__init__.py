@@ -13,6 +13,7 @@ import click
 
 from fsframe.cli.command_group import READER_GONE, CommandGroup, contained_option
 from fsframe.cli.terminal import (
+    REPEATABLE,
     WRITTEN,
     escape_unencodable,
     forget_traceback,
@@ -82,6 +83,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     warnings.formatwarning = _format_warning
     forget_traceback()
     WRITTEN.clear()
+    REPEATABLE.clear()
     stderr = sys.stderr
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]

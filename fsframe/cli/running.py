@@ -22,7 +22,15 @@ import click
 
 from fsframe.atomic import check_destination, place_file
 from fsframe.cli.reading_options import READING, read_data
-from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, written_summary
+from fsframe.cli.terminal import (
+    REPEATABLE,
+    WRITTEN,
+    say,
+    say_error,
+    say_json,
+    say_lines,
+    written_summary,
+)
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
@@ -262,9 +270,11 @@ def _report_earlier(checkpoint: Checkpoint, reporter: Reporter) -> None:
 
 
 def _how_to_resume(checkpoint: Checkpoint) -> str:
+    # A run of a comparison or a study is continued with the others.
+    command = REPEATABLE or [shlex.join(["fsframe", "resume", str(checkpoint.out)])]
     return (
         f"{checkpoint.n_parts} finished resamples and stages are kept in {checkpoint.folder}; "
-        f"continue with: {shlex.join(['fsframe', 'resume', str(checkpoint.out)])}"
+        f"continue with: {command[0]}"
     )
 
 

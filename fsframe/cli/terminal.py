@@ -251,8 +251,16 @@ WRITTEN: dict[str, None] = {}
 """The run files that this command has written, in order."""
 
 
+REPEATABLE: list[str] = []
+"""The line of this command, if giving it again continues it where it was interrupted."""
+
+
 def written_summary() -> str:
-    """The part of an interrupted command's message that says what it has written."""
+    """The part of an interrupted command's message: what it has written, and how to continue."""
     if not WRITTEN:
-        return "this command wrote nothing"
-    return f"{', '.join(WRITTEN)} {'is' if len(WRITTEN) == 1 else 'are'} written already"
+        written = "this command wrote nothing"
+    elif len(WRITTEN) == 1:
+        written = f"{next(iter(WRITTEN))} is written already"
+    else:
+        written = f"{len(WRITTEN)} run files are written already"
+    return "; ".join([written, *(f"continue with: {line}" for line in REPEATABLE)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -206,6 +207,47 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
         assert last == "fsframe: interrupted; run.h5 is written already"
     assert sorted(os.listdir(folder)) == ["run.h5", "table.csv"]
     assert fsframe(folder, "verify", "run.h5").code == 0
+
+
+CHAINS = ["tiny:top=2,seconds=0.03 knn", "tiny:top=3,seconds=0.03 knn"]
+STUDY = f"""
+tables = ["table.csv"]
+chains = {json.dumps(CHAINS)}
+folds = 8
+all-features = false
+"""
+
+
+@pytest.mark.parametrize("begin", [STOPPED_AT_THE_END, "from fsframe.cli import main\nmain()"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", *CHAINS, "on", "table.csv", "--folds", "8", "--repeats", "1", "-o", "kept"],
+        ["study", "study.toml"],
+    ],
+)
+def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
+    folder, command, begin
+):
+    (folder / "study.toml").write_text(STUDY)
+    process = subprocess.Popen(
+        [sys.executable, "-c", begin, *command],
+        preexec_fn=signals_of_a_terminal,
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while begin is not STOPPED_AT_THE_END and not list(folder.glob("**/*.units/units-*")):
+        assert process.poll() is None
+    if begin is not STOPPED_AT_THE_END:
+        process.send_signal(signal.SIGINT)
+    last = process.communicate(timeout=600)[1].splitlines()[-1]
+    assert process.returncode == 130
+    assert last.endswith(f"; continue with: {shlex.join(['fsframe', *command])}")
+    done = fsframe(folder, *command)
+    assert done.code == 0, done.err
+    assert begin is STOPPED_AT_THE_END or "continuing from" in done.err
 
 
 def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):

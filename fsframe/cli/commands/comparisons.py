@@ -14,8 +14,16 @@ import click
 from fsframe.atomic import check_destination
 from fsframe.cli.options import engine_options, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import Reporter, check_log, requested_engine, run_request, with_options
+from fsframe.cli.running import (
+    Reporter,
+    check_log,
+    requested_engine,
+    run_request,
+    this_command,
+    with_options,
+)
 from fsframe.cli.terminal import (
+    REPEATABLE,
     WRITTEN,
     json_option,
     option,
@@ -125,6 +133,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     for table in plan.tables:
         for warning in table.data.warnings:
             reporter.note(f"{table.name}: {warning}")
+    if folder is not None:
+        REPEATABLE.append(this_command())
     with requested_engine(options) as engine:
         result = compare_on(
             plan,
@@ -291,6 +301,7 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
 def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyRecord:
     from fsframe.ask.evaluations import run_study
 
+    REPEATABLE.append(this_command())
     with requested_engine(options) as engine:
         answer = _runner(options, reporter, engine)
 
