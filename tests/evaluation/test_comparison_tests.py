@@ -184,6 +184,11 @@ def test_the_signed_rank_posterior_turns_with_its_sign_and_comes_back_bit_by_bit
     assert one == again and sum(one) == pytest.approx(1)
     turned = signed_rank_posterior(-d, 0.01, seed=3)
     assert turned[::-1] == pytest.approx(one, abs=1e-12)
+    for other in (d[::-1], np.sort(d)):
+        assert signed_rank_posterior(other, 0.01, seed=3) == one
+        assert signed_rank_posterior(-other, 0.01, seed=3) == one[::-1]
+    alike = signed_rank_posterior(np.array([0.05, -0.05, 0.02, -0.02]), 0.01)
+    assert alike[0] == alike[2]
     assert signed_rank_posterior(d / 1000, 0.01)[1] > 0.999
     assert signed_rank_posterior(d + 1, 0.01)[2] > 0.999
     # Of so many tables, the weights are drawn in two parts.
