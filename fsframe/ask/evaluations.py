@@ -23,7 +23,7 @@ from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
 from fsframe.show.comparison_results import ComparisonResult
-from fsframe.show.comparisons import make_folder, run_file, write_comparison
+from fsframe.show.comparisons import check_kept, make_folder, run_file, write_comparison
 from fsframe.storage import RunRecord, load_run
 from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (
@@ -237,7 +237,8 @@ def compare_on(
         Folder of the run files. Those of an earlier call are verified and not computed again; they
         may come from another kind of processor only with `mixed`.
     csv_out : Path, optional
-        A further file for the results, replaced only with `overwrite`.
+        A further file for the results, replaced only with `overwrite`, as is a table of results in
+        the folder that has other chains or tables.
     before : callable
         Called with all requests before the first of them is computed.
     tell : callable
@@ -246,7 +247,8 @@ def compare_on(
     Raises
     ------
     StoreError
-        If a run file in the folder holds the result of another request.
+        If a run file in the folder holds the result of another request, or the table of results
+        would lose some.
     """
     chains = [*(str(method.base) for method in plan.methods), *plan.beside]
 
@@ -254,6 +256,8 @@ def compare_on(
         return folder and run_file(folder, plan.tables[cell.table].name, chains[cell.chain])
 
     if folder is not None:
+        if not overwrite:
+            check_kept(folder, [table.name for table in plan.tables], chains[: len(plan.methods)])
         make_folder(folder)
     runs = planned_runs(plan, file, memory)
     before([run.request for run in runs if not run.optional])

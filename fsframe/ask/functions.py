@@ -337,7 +337,8 @@ def compare(
         Whether every classifier is also evaluated on all features, as a baseline.
     out : path, optional
         Folder for a run file of every chain on every table, and the results. A second call verifies
-        what is there and computes only the rest.
+        what is there and computes only the rest; one that lacks chains or tables of the first needs
+        `overwrite`.
     **options
         As in `select`.
 
@@ -387,7 +388,14 @@ def compare(
         if folder is not None:
             check_folder(folder, [table.path for table in plan.tables if table.path is not None])
         memory: Any = about_run.get("memory")  # In bytes by now.
-        return compare_on(plan, ask, folder, memory=memory, mixed=about_run.get("mixed", False))
+        return compare_on(
+            plan,
+            ask,
+            folder,
+            overwrite=about_run.get("overwrite", False),
+            memory=memory,
+            mixed=about_run.get("mixed", False),
+        )
 
 
 def _run_chain(

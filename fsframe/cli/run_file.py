@@ -18,6 +18,7 @@ from fsframe.system import STDOUT_PATHS
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
+    from fsframe.show.comparisons import TableOfResults
     from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyCell, StudyRecord
     from fsframe.table.dataset import Dataset
@@ -262,7 +263,7 @@ def find_comparison(text: str) -> Found | None:
         If the runs in the folder do not form a comparison.
     """
     from fsframe.evaluation.comparison import study_of_runs
-    from fsframe.show.comparisons import recorded_request
+    from fsframe.show.comparisons import recorded_results
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 
@@ -273,15 +274,26 @@ def find_comparison(text: str) -> Found | None:
         study = load_study(file)
         records = list(study.runs.values())
         return Found(records=records, paths=[file], name=file.with_suffix(""), study=study)
-    asked = recorded_request(path) if path.is_dir() else None
-    if asked is None:
+    results = recorded_results(path) if path.is_dir() else None
+    if results is None:
         return None
-    (chains, metric), folder, files = asked, path.resolve(), find_runs([text])
+    folder, files = path.resolve(), find_runs([text])
     records = [load_run(file) for file in files]
-    study = study_of_runs(records, chains, [metric], name=folder.name)
+    of_table = [record for record in records if _is_row(record, results)]
+    study = study_of_runs(of_table, results.chains, [results.metric], name=folder.name)
     places = {id(record): file for record, file in zip(records, files, strict=True)}
     where = {cell: places[id(run)] for cell, run in study.runs.items()}
     return Found(records=records, paths=files, name=folder, study=study, where=where)
+
+
+def _is_row(record: RunRecord, results: TableOfResults) -> bool:
+    """Whether the table has a row of this run; true of a run that can be in none."""
+    from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
+
+    recorded = recorded_protocol(record)
+    return not isinstance(recorded, RecordedEvaluation) or results.holds(
+        record.data.name, recorded.base
+    )
 
 
 def is_stdout(path: str) -> bool:

@@ -18,6 +18,7 @@ from fsframe.evaluation.comparison import Comparison, described_tables, study_co
 from fsframe.show.comparisons import (
     MARKS,
     check_folder,
+    check_kept,
     comparison_lines,
     make_folder,
     pair_columns,
@@ -250,7 +251,7 @@ class ComparisonResult:
             ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
             ``fsframe compare -o`` continues it.
         overwrite : bool
-            Whether existing run files may be replaced.
+            Whether run files that exist may be replaced, and a table of other results.
 
         Raises
         ------
@@ -260,6 +261,8 @@ class ComparisonResult:
         """
         target, every = Path(path), (*self.chains, *self.record.beside)
         check_folder(target, [])
+        if not overwrite:
+            check_kept(target, self.data, self.chains)
         make_folder(target)
         runs = {
             run_file(target, self.data[cell.table], every[cell.chain]): run

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
-from fsframe.text import Rows, facts, number_text, table_lines, wrapped
+from fsframe.text import Rows, facts, listed, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
@@ -30,6 +32,7 @@ MARKS = (
 
 _RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
 _WIDTH = 80
+_ON_ALL = "(all features) "
 _JSON_FIELDS = (
     "chains", "data", "metric", "larger_is_better", "values", "standard_error", "intervals",
     "larger_class", "all_features", "rule", "accuracy",
@@ -83,7 +86,7 @@ def _result_rows(result: Comparison) -> Iterator[list[Any]]:
             row = [*map(float, numbers), *marks, float(result.seconds[d, c])]
             yield [data, chain, result.metric, *map(_known, row)]
         for name, alone, value in baselines_on(result, d):
-            label = f"({name})" if alone else f"(all features) {name}"
+            label = f"({name})" if alone else f"{_ON_ALL}{name}"
             yield [data, label, result.metric, _known(value), *[None] * 9]
 
 
@@ -289,12 +292,29 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
             )
 
 
-def recorded_request(folder: Path) -> tuple[list[str], str] | None:
-    """The chains of the comparison in `folder`, and its measure.
+@attrs.frozen
+class TableOfResults:
+    """What the table of results in a folder is of.
 
-    None if there is no table of results. The other runs in the folder are classifiers on all
-    features.
+    Parameters
+    ----------
+    chains : tuple of str
+    metric : str
+    rows : frozenset of (table, chain)
+        Its rows, also those of classifiers on all features, and of the rule that ignores them.
     """
+
+    chains: tuple[str, ...]
+    metric: str
+    rows: frozenset[tuple[str, str]]
+
+    def holds(self, table: str, chain: str) -> bool:
+        """Whether it has a row of this chain, or classifier on all features, on this table."""
+        return (defused(table), chain) in self.rows
+
+
+def recorded_results(folder: Path) -> TableOfResults | None:
+    """The content of the table of results in `folder`; None if there is no such table."""
     try:
         with open(folder / RESULTS, newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
@@ -304,7 +324,29 @@ def recorded_request(folder: Path) -> tuple[list[str], str] | None:
         return None
     # Baselines have no standard error, stability or time.
     chains = dict.fromkeys(row[1] for row in rows[1:] if row[-1])
-    return list(chains), rows[1][2]
+    held = frozenset((row[0], row[1].removeprefix(_ON_ALL)) for row in rows[1:])
+    return TableOfResults(tuple(chains), rows[1][2], held)
+
+
+def check_kept(folder: Path, tables: Sequence[str], chains: Sequence[str]) -> None:
+    """Refuse to replace a table of results by one that lacks some of its chains or tables.
+
+    Raises
+    ------
+    StoreError
+        Naming what would be lost.
+    """
+    earlier = recorded_results(folder)
+    if earlier is None:
+        return
+    lost = sorted({table for table, _ in earlier.rows} - {defused(table) for table in tables})
+    lost += [f"`{chain}`" for chain in earlier.chains if chain not in chains]
+    if lost:
+        raise StoreError(
+            f"{folder / RESULTS} holds results that this comparison lacks: {listed(lost)}; name "
+            "them too (what is there is not computed again), choose another folder with --out, or "
+            "replace that table (--overwrite)"
+        )
 
 
 def make_folder(folder: Path) -> None:

@@ -272,6 +272,27 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, monkeyp
     assert done.code == 5 and "repeat that compare command" in done.err
 
 
+def test_compare_keeps_results_that_a_second_call_lacks(folder, monkeypatch):
+    ran(f"{COMPARE} --out cmp")
+    before = Path("cmp/results.csv").read_bytes()
+    fewer = f"compare 'anova-f:top=1 knn' 'mim:top=2 knn' on toy.csv {TWICE}"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "fsframe.cli.commands.comparisons.run_request", lambda *_, **__: pytest.fail("begun")
+        )
+        done = ran(f"{fewer} --out cmp")
+    assert done.code == 5 and "lacks: other, `anova-f:top=5`" in done.err
+    assert Path("cmp/results.csv").read_bytes() == before
+    # One chain more loses nothing.
+    more = ran(COMPARE.replace(" on ", " 'mim:top=2 knn' on ") + " --out cmp")
+    assert more.code == 0 and len(rows_of("cmp/results.csv")) > before.count(b"\n") - 1
+    assert ran(f"{fewer} --out cmp --overwrite").code == 0
+    assert ran("table cmp").out == Path("cmp/results.csv").read_text()
+    assert len(rows_of("cmp/results.csv")) == 4
+    with pytest.raises(fsframe.StoreError, match="--overwrite"):
+        fsframe.compare(["knn", "margin"], "other.csv", folds=4, repeats=2, out="cmp")
+
+
 def test_compare_refuses_a_folder_of_another_protocol(folder):
     ran(f"{COMPARE} --out cmp")
     done = ran(f"{COMPARE} --out cmp --seed 5")

@@ -79,7 +79,10 @@ _LIMITS = ("overwrite", "memory", "mixed")
     type=click.IntRange(min=0),
     default=0,
 )
-@option("--overwrite", "Replace the file of --csv if it exists.")
+@option(
+    "--overwrite",
+    "Replace the file of --csv if it exists, and in the folder results of other chains or tables.",
+)
 @json_option
 @quiet_option
 @engine_options
