@@ -176,8 +176,8 @@ def _group_lines(evaluation: Evaluation) -> Iterator[str]:
     )
     if evaluation.by_group.n_voting:
         yield (
-            f"One vote per group (its rows' most frequent prediction): "
-            f"{evaluation.by_group.vote:.4f} of {evaluation.by_group.n_voting} correct"
+            f"One vote per group (its rows' most frequent prediction): accuracy "
+            f"{evaluation.by_group.vote:.4f} over {evaluation.by_group.n_voting} groups"
         )
 
 

@@ -16,6 +16,7 @@ from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import interval_within
 from fsframe.evaluation.summary import summarise
 from fsframe.method.run import Run
+from fsframe.show.display import result_lines
 from fsframe.show.inspection import inspect_table
 from fsframe.show.page import report_page
 from fsframe.table.dataset import Dataset
@@ -44,6 +45,13 @@ def test_the_readme_tells_the_truth_about_people(voices):
     split = accuracy(attrs.evolve(voices, groups=None, group_name=""))
     apart = accuracy(voices)
     assert split > 0.92 and apart < 0.80
+
+
+def test_one_vote_per_group_reads_as_a_share(voices):
+    record = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=4,repeats=1").run(voices)
+    vote = summarise(record.stages[-1].selection).by_group.vote
+    said = "\n".join(result_lines(record, None))
+    assert 0 < vote < 1 and f"prediction): accuracy {vote:.4f} over 32 groups" in said
 
 
 @pytest.mark.parametrize("scheme", ["folds", "five-by-two", "leave-one-out"])
