@@ -35,8 +35,10 @@ from fsframe.storage.study_file import (
 )
 from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
+from fsframe.text import listed
 
 _MARK = "study.json"
+_PROTOCOL = "cross-validation"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -113,7 +115,7 @@ def _recorded_runs(
 
 
 def _as_chain(method: CrossValidation) -> Chain:
-    return Chain((Stage("cross-validation", method),))
+    return Chain((Stage(_PROTOCOL, method),))
 
 
 def compared_methods(
@@ -141,20 +143,33 @@ def request_problems(
 ) -> Iterator[FsframeError]:
     """The errors with which evaluations would refuse a table, found before anything is computed.
 
-    A problem that several of them share is reported once.
+    A problem that several of them share is reported once. One of a stage's own that not all share
+    names the chains.
     """
-    reported: set[str] = set()
+    errors: list[FsframeError] = []
+    chains_of: dict[str, list[str]] = {}
     for method in methods:
         try:
             _as_chain(method).check_request(table)
             method.check(table, Run(entropy=seed).child(0))
         except FsframeError as error:
-            new = [line for line in str(error).splitlines() if line not in reported]
-            reported.update(new)
-            if len(new) == len(str(error).splitlines()):
-                yield error
-            elif new:
-                yield type(error)("\n".join(new))
+            errors.append(error)
+            for line in str(error).splitlines():
+                chains_of.setdefault(line, []).append(f"`{method.base}`")
+
+    def told(line: str) -> str:
+        problem, chains = line.removeprefix(f"{_PROTOCOL}: "), chains_of.pop(line)
+        if problem == line or len(chains) == len(methods):
+            return problem
+        return f"{listed(chains, 3)}: {problem}"
+
+    for refusal in errors:
+        lines = str(refusal).splitlines()
+        new = "\n".join(told(line) for line in lines if line in chains_of)
+        if new == str(refusal):
+            yield refusal
+        elif new:
+            yield type(refusal)(new)
 
 
 def comparison_plan(
@@ -193,7 +208,8 @@ def comparison_plan(
             problems.setdefault(str(error), error)
             continue
         for problem in request_problems(methods, found[-1].data, seed):
-            problems.setdefault(f"{found[-1].name}: {problem}", problem)
+            named = f"{found[-1].name}: {problem}"
+            problems.setdefault(named, type(problem)(named))
     if len(problems) == 1:
         raise next(iter(problems.values()))
     if problems:

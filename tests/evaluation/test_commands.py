@@ -14,7 +14,7 @@ from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.folds import FoldTask
 from fsframe.evaluation.summary import summarise
 from fsframe.execution import engine as engines
-from fsframe.registry import stability_metrics
+from fsframe.registry import selectors, stability_metrics
 from fsframe.storage import load_run, write_run
 from tests.command_line import Done
 from tests.same_process import fsframe as ran
@@ -320,6 +320,26 @@ def test_compare_tells_problems_of_all_tables_before_it_computes(folder, monkeyp
     assert done.code == 4 and "small: classes with fewer members" in done.err
     # What cannot even be read is told with the rest.
     assert "alone.csv: classes with a single member" in done.err and "other.csv" not in done.err
+
+
+def test_compare_names_the_table_and_the_chain_that_a_method_of_a_plugin_refuses(
+    folder, monkeypatch
+):
+    def refuse(self, data):
+        if data.name == "other":
+            yield f"top={self.top} needs two classes"
+
+    monkeypatch.setattr(selectors["anova-f"], "check_request", refuse)
+    done = ran(COMPARE)
+    assert done.code == 2 and done.err.splitlines()[-2:] == [
+        "fsframe: other: `anova-f:top=1 knn`: anova-f: top=1 needs two classes",
+        "  other: `anova-f:top=5`: anova-f: top=5 needs two classes",
+    ]
+    done = ran(COMPARE.replace("anova-f:top=5", "mim"))
+    told = "fsframe: other: `anova-f:top=1 knn`: anova-f: top=1 needs two classes"
+    assert done.code == 2 and done.err.splitlines()[-1] == told
+    done = ran(COMPARE.replace("anova-f:top=5", "'anova-f:top=1 margin'"))
+    assert done.err.splitlines()[-1] == "fsframe: other: anova-f: top=1 needs two classes"
 
 
 def test_compare_starts_its_workers_once(folder, monkeypatch):
