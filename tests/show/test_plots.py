@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import PairWeights
 from fsframe.show import comparison_results, plots
-from fsframe.show.plots import KINDS, Kind, draw, evaluations, pairs, resampling
+from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, pairs, resampling
 from fsframe.table.dataset import Dataset
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
@@ -221,6 +221,19 @@ def test_the_roc_line_is_scikit_learns():
     x, y = evaluations._roc_line(truth, scores)
     fpr, tpr, _ = metrics.roc_curve(truth, scores, drop_intermediate=False)
     assert x == pytest.approx(fpr) and y == pytest.approx(tpr)
+
+
+def test_sixty_four_lines_are_told_apart_by_colour_and_marker():
+    looks = [canvas.look(number) for number in range(64)]
+    assert len({(look["color"], look["marker"]) for look in looks}) == 64
+
+
+def test_a_legend_of_many_chains_leaves_the_axes_their_height(runs):
+    figure = draw("pareto", runs["evaluations"] * 8)
+    plots.figure_bytes(figure)
+    panel = figure.axes[0]
+    legend = panel.get_legend().get_window_extent()
+    assert legend.height < panel.get_window_extent().height / 2
 
 
 def test_metrics_that_agree_are_one_line(runs):

@@ -29,9 +29,13 @@ _LINE = 36
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour, marker and dashes of a line by its number; they repeat after eight lines."""
-    place = number % len(COLOURS)
-    return {"color": COLOURS[place], "marker": MARKERS[place], "ls": DASHES[place]}
+    """Colour, marker and dashes of a line by its number; they repeat after 64 lines.
+
+    After each eight lines the colours move on by one, so that no pair of colour and marker returns.
+    """
+    turn, place = divmod(number, len(MARKERS))
+    colour = COLOURS[(place + turn) % len(COLOURS)]
+    return {"color": colour, "marker": MARKERS[place], "ls": DASHES[place]}
 
 
 _LARGEST = 1e150

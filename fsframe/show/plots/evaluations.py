@@ -297,7 +297,9 @@ def accuracy_against_stability(
         raise RequestError(f"fewer than two of the runs have both {quality} and a stability")
     unbeaten = pareto_front(*np.array([(points[k][0], sign * points[k][1]) for k in known]).T)
     front = sorted(np.array(known)[unbeaten].tolist(), key=lambda k: points[k])
-    with axes_for(ax, 6.6, 4.6) as (panel,):
+    labels = [short(evaluations[k].base, 44) for k in known]
+    columns = 1 if len(known) <= 4 else 2 if max(map(len, labels)) > 26 else 3
+    with axes_for(ax, 6.6, 3.9 + 0.17 * -(-len(known) // columns)) as (panel,):
         panel.plot(*np.array([points[k] for k in front]).T, color="black", lw=1.0, ls="--")
         for number, k in enumerate(known):
             x, y = points[k]
@@ -306,15 +308,15 @@ def accuracy_against_stability(
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
             low, high = stability.interval or (x, x)
             sides = [[max(0.0, x - low)], [max(0.0, high - x)]]
-            face, label = style["color"] if k in front else "white", short(evaluations[k].base, 44)
+            face = style["color"] if k in front else "white"
             bars = {"yerr": error, "xerr": sides, "elinewidth": 0.9}
-            panel.errorbar(x, y, **bars, **style, mfc=face, ms=7, label=label)
+            panel.errorbar(x, y, **bars, **style, mfc=face, ms=7, label=labels[number])
         # With equal stabilities the axis would extend beyond 1.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
         panel.set(xlabel="stability φ of the kept features", ylabel=f"{quality} on held-out rows")
         if sign < 0:
             panel.invert_yaxis()
-        legend_above(panel, title="filled: on the Pareto front", fontsize="small")
+        legend_above(panel, columns, title="filled: on the Pareto front", fontsize="small")
         return panel.figure
 
 

@@ -13,7 +13,6 @@ from fsframe.evaluation.recorded import RecordedStability, recorded_protocol
 from fsframe.registry import stability_metrics
 from fsframe.show.plots.canvas import (
     BLUE,
-    COLOURS,
     GREY,
     VERMILLION,
     axes_for,
@@ -191,7 +190,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
         length = len(groups[0][1])
         # Evenly spaced on the logarithmic axis.
         steps = np.unique(np.round(np.geomspace(1, length, min(length, 400))).astype(int)) - 1
-        for number, (names, values) in enumerate(groups[: len(COLOURS)]):
+        for number, (names, values) in enumerate(groups):
             shown = np.where(drawable(values[steps]), values[steps], np.nan)
             every, label = max(1, len(steps) // 8), short(" = ".join(names), 60)
             panel.plot(steps + 1, shown, **look(number), lw=1.6, ms=4, markevery=every, label=label)
