@@ -236,6 +236,27 @@ def test_a_legend_of_many_chains_leaves_the_axes_their_height(runs):
     assert legend.height < panel.get_window_extent().height / 2
 
 
+def test_features_that_are_not_drawn_are_counted(runs):
+    panel = plots.test_statistics(runs["npfs"], most=2).axes[0]
+    relevant = runs["npfs"].selected.size
+    few = resampling._tests(runs["npfs"]).relevant.size
+    more = f"{few - 2} more were tested, {max(0, relevant - 2)} of them relevant"
+    assert panel.get_xlabel() == f"the 2 strongest ({more})"
+    panel = plots.bootstrap_matrix(runs["npfs"], most=1).axes[0]
+    assert "the 1 kept most often" in panel.get_xlabel()
+    panel = plots.class_distributions(run("mim:top=3"), table(), most=1).axes[0]
+    assert panel.get_xlabel().endswith("the first 1 kept features (2 more)")
+
+
+def test_features_of_equal_p_stand_in_the_order_of_the_answer():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = rng.standard_normal((60, 8)) + np.outer(y, np.linspace(1, 6, 8))
+    record = run("anova-f npfs:n=20,permutations=19", Dataset.from_arrays(X, y))
+    names = [t.get_text() for t in plots.test_statistics(record).axes[0].get_xticklabels()]
+    assert names == record.feature_table().columns["feature"].tolist()
+
+
 def test_metrics_that_agree_are_one_line(runs):
     panel = plots.stability_path(runs["stability"]).axes[0]
     labels = [text.get_text() for text in panel.get_legend().get_texts()]

@@ -152,7 +152,8 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         raise RequestError(
             f"the label {data.label_name!r} is numeric: there are no classes to show"
         )
-    columns = [int(c) for c in record.selected if not data.categorical[c]][:most]
+    numeric = [int(c) for c in record.selected if not data.categorical[c]]
+    columns = numeric[:most]
     if not columns:
         raise lacks(record, "kept features with values to show", "draw a run that keeps some")
     classes = np.argsort(-data.class_sizes(), kind="stable")[:_CLASSES]
@@ -175,7 +176,9 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         label_axis(panel.yaxis, -np.arange(len(columns), dtype=float), names)
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(-len(columns) + 0.5, 0.5)
-        panel.set_xlabel("standard deviations from the feature's mean")
+        more = len(numeric) - len(columns)
+        note = f"\nthe first {len(columns)} kept features ({more} more)" if more else ""
+        panel.set_xlabel(f"standard deviations from the feature's mean{note}")
         for number, code in enumerate(classes):
             label = short(str(data.classes[code]))
             panel.plot([], [], MARKERS[number], color=COLOURS[number], ms=5, label=label)

@@ -20,6 +20,7 @@ from fsframe.show.plots.canvas import (
     feature_label,
     label_axis,
     lacks,
+    legend_above,
     legend_beside,
     look,
     short,
@@ -45,7 +46,8 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        Maximum number of features, the strongest first.
+        Maximum number of features, the strongest first, of equal ones the better ranked. The axis
+        says how many more there are.
 
     Raises
     ------
@@ -56,9 +58,12 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     by_counts = bool(drawable(tables.critical).all()) or tables.p is None or tables.level is None
     by_p = None if by_counts or tables.p is None else -np.log10(np.maximum(tables.p, 1e-300))
     values = tables.z / tables.n if by_p is None else by_p
-    order = np.argsort(-values, kind="stable")[:most]
+    answer = {name: at for at, name in enumerate(record.feature_table().columns["feature"])}
+    rank = [answer[record.feature_names[column]] for column in tables.columns]
+    order, rest = np.split(np.lexsort(np.array([rank, -values])), [most])
     places = np.arange(len(order), dtype=float)
-    with axes_for(ax, 2.2 + 0.22 * len(order), 3.8) as (panel,):
+    width = 2.2 + 0.22 * len(order)
+    with axes_for(ax, width, 4.6) as (panel,):
         if by_counts and tables.lower is not None and tables.upper is not None:
             panel.vlines(places, tables.lower[order], tables.upper[order], color=GREY, lw=1.2)
         for decided, marker, note in (
@@ -89,8 +94,10 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
         names = [feature_label(record, tables.columns[k]) for k in order]
         label_axis(panel.xaxis, places, names, rotation=90)
         panel.set_xlim(-0.7, len(order) - 0.3)
-        # The line of the level may run behind the legend.
-        panel.legend(loc="upper right", frameon=True, facecolor="white", edgecolor="none")
+        if rest.size:
+            more = f"{rest.size} more were tested, {tables.relevant[rest].sum()} of them relevant"
+            panel.set_xlabel(f"the {len(order)} strongest ({more})")
+        legend_above(panel, max(1, int(width / 3.2)))
         return panel.figure
 
 
@@ -114,7 +121,7 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        Maximum number of features.
+        Maximum number of features. The axis says how many more were kept.
 
     Raises
     ------
@@ -123,8 +130,8 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
     """
     matrix, columns = _kept_matrix(record)
     often = matrix.mean(axis=0)
-    order = np.argsort(-often, kind="stable")[:most]
-    order = order[often[order] > 0]
+    order = np.argsort(-often, kind="stable")
+    order, rest = np.split(order[often[order] > 0], [most])
     rows = spread(len(matrix), 1000)
     with axes_for(ax, 2.0 + 0.2 * max(len(order), 6), 4.4) as (panel,):
         shown = matrix[np.ix_(rows, order)]
@@ -135,6 +142,8 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
         panel.grid(which="minor", axis="x", color="white", lw=1.0)
         panel.tick_params(which="both", length=0)
         panel.set_ylabel(f"resample (of {len(matrix)})")
+        if rest.size:
+            panel.set_xlabel(f"the {len(order)} kept most often ({rest.size} more were kept)")
         return panel.figure
 
 
