@@ -51,6 +51,7 @@ from fsframe.sklearn.tables import (
 )
 from fsframe.table.arrays import unmasked
 from fsframe.table.frames import frame_names, frame_texts, is_frame
+from fsframe.table.side_columns import LABELS
 
 
 class FittedAttributes:
@@ -549,6 +550,9 @@ class SelectorEstimator(Selecting, MethodEstimator):
 
     def _select(self, X: Any, y: ArrayLike, **of_rows: Any) -> Self:
         task = getattr(self, "task", "auto")
+        if "task" not in settings_of(self._method) and task not in LABELS:
+            # A parameter of the method, which has words of its own.
+            task = "auto"
         training, results = self._run(X, y, task, self._method.tasks, **of_rows)
         (selection,) = results
         assert isinstance(selection, Selection)

@@ -153,15 +153,15 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     ----------
     y : (n_samples,) array
     wish : str
-        ``"classification"``, ``"regression"`` or ``"survival"``; else as the method requires, or
-        by `y`: regression if the numbers are not all integers.
+        ``"classification"``, ``"regression"`` or ``"survival"``; ``"auto"``: as the method
+        requires, or by `y`: regression if the numbers are not all integers.
     tasks : collection of str
         The tasks that the method supports.
 
     Raises
     ------
     InvalidRequest
-        If the method does not support the requested task.
+        If there is no such task, or the method does not support it.
     InvalidData
         If the numbers of `y` are whole, but hardly classes, and no task is requested.
     """
@@ -169,6 +169,9 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
         if wish not in tasks:
             raise InvalidRequest(f"task={wish!r}: the method supports {' and '.join(tasks)}")
         return wish
+    if wish != "auto":
+        words = " or ".join(map(repr, ("auto", *sorted(tasks))))
+        raise InvalidRequest(f"task={wish!r}: it must be {words}")
     kind = "regression" if type_of_target(y).startswith("continuous") else "classification"
     if kind == "classification" and "classification" in tasks:
         try:

@@ -215,6 +215,9 @@ def test_whole_numbers_are_classes_unless_one_says_otherwise() -> None:
         Immigrate().fit(X, X[:, 1])
     with pytest.raises(RequestError, match="supports classification"):
         estimator("relief")(task="regression").fit(X, y)
+    for made in (MIM(task="foo"), ChainSelector("mim", task="foo")):
+        with pytest.raises(RequestError, match="must be 'auto' or 'classification' or 'regr"):
+            made.fit(X, y)
 
 
 def test_tags_say_what_these_parameters_take() -> None:
