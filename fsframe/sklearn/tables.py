@@ -300,9 +300,10 @@ def training_table(
     """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
     The last four parameters are those of `fit`. A scipy sparse X (csr or csc) is handled as by
-    `Dataset.from_arrays`. Categorical columns of a data frame are nominal, ordered ones ordinal;
-    features are named as in the frame, else x0, x1, …. Missing values and weights are refused
-    unless the chain accepts them.
+    `Dataset.from_arrays`. A structured y has the task survival, whatever `task` says, which a
+    method that is not made for it refuses. Categorical columns of a data frame are nominal, ordered
+    ones ordinal; features are named as in the frame, else x0, x1, …. Missing values and weights are
+    refused unless the chain accepts them.
 
     Raises
     ------
@@ -312,7 +313,9 @@ def training_table(
         As raised by `Dataset.from_arrays`, `features_only` and `task_of`.
     """
     finite = "allow-nan" if takes_missing(chain) else True
-    X, y = unmasked(X), times_as_numbers(unmasked(y))
+    X, y = unmasked(X), unmasked(y)
+    numbers = times_as_numbers(y)
+    of_times, y = numbers is not y, numbers
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
     nominal, kinds = np.empty(0, dtype=np.intp), {}
@@ -330,7 +333,7 @@ def training_table(
             estimator, X, y, accept_sparse=_SPARSE, ensure_all_finite=finite, ensure_min_samples=2
         )
     labels: NDArray[Any] = np.asarray(y)
-    kind = task_of(labels, task, tasks)
+    kind = "survival" if of_times else task_of(labels, task, tasks)
     if kind == "classification":
         check_classification_targets(labels)
     elif labels.dtype.kind not in "fiub":

@@ -204,6 +204,23 @@ def test_estimators_take_structured_times() -> None:
     assert cross_val_score(both, data.X, data.y, cv=3).mean() > 0.7
 
 
+def test_other_estimators_refuse_structured_times() -> None:
+    from fsframe.sklearn import ChainClassifier, ChainSelector, Ridge, Variance, estimator
+
+    data = tables.survival()
+    time, event = times_and_events(data.y)
+    y = np.array(list(zip(event, time, strict=True)), dtype=[("dead", bool), ("days", float)])
+    said = "(does not take|needs .*, not) times until an event"
+    others = [ChainSelector("mim:top=2"), ChainClassifier("mim:top=2 knn"), Ridge()]
+    for name in ("mim", "anova-f", "relieff", "rrelieff", "lasso", "rfe", "boruta"):
+        others.append(estimator(name)())
+    for made in (*others, estimator("mim")(task="regression")):
+        with pytest.raises(ValueError, match=said):
+            made.fit(data.X, y)
+    # As on the command line, what ignores the label takes it.
+    assert Variance(top=2).fit(data.X, y).ranking_.size == 2
+
+
 def test_nothing_is_found_in_noise() -> None:
     generator = np.random.Generator(np.random.PCG64(8))
     chain = "cross-validation:folds=5,repeats=1,base=(cox-score:top=5 cox)"
