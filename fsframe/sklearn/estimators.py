@@ -42,6 +42,7 @@ from fsframe.sklearn.tables import (
     Codes,
     Training,
     category_places,
+    frame_array,
     new_rows,
     promises_missing,
     takes_missing,
@@ -294,23 +295,33 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         Returns
         -------
         (n_samples, n_selected) array, sparse if `X` is (csr or csc)
-            A data frame, with the kinds of its columns, if `set_output` requests one. If a stage
-            fills missing values (`impute`), they are filled as learned.
+            Of objects if a kept column of a data frame is text. A data frame, with the kinds of its
+            columns, if `set_output` requests one. If a stage fills missing values (`impute`), they
+            are filled as learned.
         """
         check_is_fitted(self)
         self._check_filling(X)
+        finite = "allow-nan" if self._allows_nan() else True
+        to_array = _get_output_config("transform", self)["dense"] == "default"
         # A frame stays a frame, so that its columns keep their kinds.
-        as_frame = is_frame(X) and _get_output_config("transform", self)["dense"] != "default"
+        as_frame = is_frame(X) and bool(not to_array or category_places(X))
         X = validate_data(
             self,
             unmasked(X),
             dtype=None,
             accept_sparse=("csr", "csc"),
-            ensure_all_finite="allow-nan" if self._allows_nan() else True,
+            ensure_all_finite=finite,
             skip_check_array=as_frame,
             reset=False,
         )
-        kept = self._transform(X)
+        if as_frame and not self._kept().size:
+            # Of a frame of polars, scikit-learn cannot take no column.
+            X, as_frame = np.zeros(X.shape), False
+        kept = self._filled(self._transform(X), X)
+        return frame_array(kept, finite) if as_frame and to_array else kept
+
+    def _filled(self, kept: Any, X: Any) -> Any:
+        """The kept columns of `X` with missing values filled as learned."""
         if issparse(X) and not issparse(kept):
             # Scikit-learn returns a dense array without columns if no column is kept.
             kept = X[:, :0]

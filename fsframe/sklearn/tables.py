@@ -402,6 +402,18 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> Any:
     return np.asarray(check_array(table, ensure_all_finite=finite))
 
 
+def frame_array(kept: Any, finite: bool | str) -> NDArray[Any]:
+    """Columns of a data frame as an array, of objects if one is text; `finite` as scikit-learn's
+    `ensure_all_finite`."""
+    if hasattr(kept, "iloc"):
+        kinds = [getattr(kind, "categories", kind) for kind in kept.dtypes]
+        if any(getattr(kind, "dtype", kind).kind not in "iufb" for kind in kinds):
+            # Scikit-learn would cast text beside truth values to numbers.
+            kept = kept.astype(object)
+    array: NDArray[Any] = check_array(kept, dtype=None, ensure_all_finite=finite)
+    return array
+
+
 def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
     """A table or data frame (n, m) with missing values replaced.
 

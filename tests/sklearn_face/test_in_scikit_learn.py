@@ -29,6 +29,7 @@ from fsframe.sklearn import (
     ChainClassifier,
     ChainSelector,
     Immigrate,
+    Impute,
     Interactions,
     Margin,
     ReliefF,
@@ -175,6 +176,31 @@ def test_a_frame_comes_out_where_one_is_asked_for(plain, library) -> None:
         selector.fit(frame, y).transform(
             frame.rename({"a": "z"}) if library == "polars" else frame.rename(columns={"a": "z"})
         )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_of_many_kinds_becomes_an_array(library) -> None:
+    frames = pytest.importorskip(library)
+    if library == "polars" and sklearn_version < (1, 9):
+        pytest.skip("earlier scikit-learn does not read the names of polars 2")
+    rng = np.random.default_rng(1)
+    kind = "category" if library == "pandas" else frames.Categorical
+    site = frames.Series(["a", "b", None, "b"] * 20, dtype=kind)
+    smoker, age = rng.random(80) < 0.3, rng.standard_normal(80)
+    X = frames.DataFrame({"age": age, "site": site, "smoker": smoker})
+    y = age > 0
+    numbers = MIM(top=1, missing="pairwise").fit(X, y).transform(X)
+    assert numbers.dtype == np.float64 and numbers[:, 0].tolist() == age.tolist()
+    filled = Impute().fit_transform(X, y)
+    assert filled.dtype == object and filled[:4, 1].tolist() == ["a", "b", "b", "b"]
+    assert filled[:, [0, 2]].tolist() == [[a, s] for a, s in zip(age, smoker, strict=True)]
+    pipeline = make_pipeline(MIM(top=1, missing="pairwise"), LogisticRegression())
+    assert pipeline.fit(X, y).score(X, y) > 0.9
+    noise = rng.permutation(y)
+    nothing = ChainSelector("impute:method=neighbours anova-f:alpha=1e-9").fit(X, noise)
+    assert nothing.transform(X).shape == (80, 0)
+    assert nothing.set_output(transform=library).transform(X).shape[1] == 0
 
 
 def test_names_of_a_frame_serve_as_parameters(plain) -> None:
