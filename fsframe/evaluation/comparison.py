@@ -106,7 +106,7 @@ class Comparison:
         The chain that keeps the fewest features within one standard error of the best; -1 if there
         is no standard error.
     adjusted_p : (n_chains, n_chains) float, optional
-        Wilcoxon–Holm over the tables, if there are at least two.
+        Wilcoxon–Holm over the tables, if there are at least two, and two chains.
     ranks : CriticalDifference, optional
         Summary over the tables.
     overall : (n_chains, n_chains, 3) float, optional
@@ -314,7 +314,7 @@ def compared(
     better = values if larger else -values
     stability = _table(cells, lambda cell: cell.evaluation.stability.value)
     kept = _table(cells, lambda cell: float(cell.evaluation.kept.mean()))
-    several = len(names) >= 2 and not np.isnan(values).any()
+    several = min(values.shape) >= 2 and not np.isnan(values).any()
     return Comparison(
         chains=chains,
         data=names,

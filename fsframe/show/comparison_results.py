@@ -200,7 +200,8 @@ class ComparisonResult:
             One of `fsframe.show.plots.known_kinds` that takes several runs: ``"pareto"``, the
             measure against stability; ``"cd"``, mean ranks with the critical difference; ``"roc"``;
             ``"sets"``. By default ``"cd"`` for several tables, and for one table ``"pareto"`` if
-            two chains have a stability, else ``"roc"``.
+            two chains have a stability, else ``"roc"``; of a single chain the default plot of its
+            evaluation, on the first table unless `data` names one.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         data : int or str, optional
@@ -212,6 +213,8 @@ class ComparisonResult:
             If there is no such kind, or it takes only one run.
         """
         place = None if data is None else place_of(data, self.data, "table")
+        if kind is None and len(self.chains) == 1:
+            return self.result(0, place or 0).plot(ax=ax)
         rows = first_runs(self.record)
         runs = [run for row in (rows if place is None else [rows[place]]) for run in row]
         if kind is None and place is None and len(self.data) > 1:

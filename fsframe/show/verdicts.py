@@ -76,6 +76,7 @@ _KEPT = {
     False: "Other rows may give others: fsframe stability tries some.",
 }
 _BORDERLINE = "Another seed may decide otherwise. More resamples decide, or more rows."
+_ALONE = "There is one chain, so nothing is tested."
 _NOT_KEPT = {
     True: "No evidence in these rows, which is not evidence that they are irrelevant. More rows "
     "may bring some in.",
@@ -428,10 +429,14 @@ def _on_one_table(comparison: Comparison) -> tuple[str, str]:
     names, values = [*names, f"the {comparison.rule}"], [*values, float(comparison.larger_class[0])]
     against = [f"{v:.2f} of {name}" for name, v in zip(names, values, strict=True) if v == v]
     compared_with = f", against {' and '.join(against)}" if against else ""
+    alone = len(comparison.chains) == 1
+    which = f"the best {_measure(comparison)} of {len(comparison.chains)} chains:"
     one = (
-        f"On {_tables(comparison)} {_best_named(comparison, best)} the "
-        f"best {_measure(comparison)} of {len(comparison.chains)} chains: {value}{compared_with}."
+        f"On {_tables(comparison)} {_best_named(comparison, best)} "
+        f"{_measure(comparison) if alone else which} {value}{compared_with}."
     )
+    if alone:
+        return one, _ALONE
     if not comparison.papers:
         return (
             one,
@@ -459,20 +464,25 @@ def _on_one_table(comparison: Comparison) -> tuple[str, str]:
 
 def _over_tables(comparison: Comparison) -> tuple[str, str]:
     ranks, p = comparison.ranks, comparison.adjusted_p
-    assert ranks is not None and p is not None
-    order = ranks.mean_ranks.round(9)
+    order = np.zeros(1) if ranks is None else ranks.mean_ranks.round(9)
     best = np.flatnonzero(order == order.min()).tolist()
     first, n, m = best[0], len(comparison.data), len(comparison.chains)
     sign = 1 if comparison.larger_is_better else -1
     above = int((sign * comparison.values[:, first] > sign * comparison.larger_class).sum())
     whom = _quoted(comparison.chains[first]) if len(best) > 1 else "it"
-    one = (
-        f"Over {n} tables {_best_named(comparison, best)} the best "
-        f"mean rank of {m} chains by {_measure(comparison)}, {ranks.mean_ranks[first]:.2f}"
-    )
+    one = f"Over {n} tables {_best_named(comparison, best)} "
+    if ranks is None:
+        one += f"mean {_measure(comparison)} {comparison.values[:, first].mean():.2f}"
+    else:
+        one += (
+            f"the best mean rank of {m} chains by {_measure(comparison)}, "
+            f"{ranks.mean_ranks[first]:.2f}"
+        )
     if not np.isnan(comparison.larger_class).any():
         on = f"all {n}" if above == n else f"{above} of the {n}"
         one += f"; {whom} does better than the {comparison.rule} on {on}"
+    if ranks is None or p is None:
+        return f"{one}.", _ALONE
     apart = int((p[first] < ranks.level).sum())
     test = "Wilcoxon's signed-rank test with Holm's adjustment"
     # The smallest possible p: the same chain wins on every table.

@@ -162,6 +162,17 @@ def test_without_chains_those_that_inspect_proposes_are_compared(frames):
     assert found.measures == ("accuracy",)
 
 
+@pytest.mark.parametrize("tables", [["one"], ["one", "two"]])
+def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_path):
+    found = fsframe.study({t: frames[t] for t in tables}, CHAINS[:1], label="kind", folds=3)
+    assert CHAINS[0] in repr(found) and found.best() == CHAINS[0] and found.to_sklearn()
+    assert found.comparison.ranks is None and len(found.to_frame()) == 3 * len(tables)
+    assert found.plot().axes[0].get_xlabel() == "false positive rate"
+    found.save(tmp_path / "saved")
+    page = (tmp_path / "saved" / "report.html").read_text("utf-8")
+    assert "so nothing is tested" in page and "best accuracy of" not in page
+
+
 def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
     file = studied.save(tmp_path / "kept.zip")
     folder = tmp_path / "kept"
