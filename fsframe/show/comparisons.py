@@ -251,6 +251,9 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
     yield ""
     yield from wrapped(MARKS, width=_WIDTH)
     yield ""
+    if len(result.chains) == 1:
+        yield "No tests: there is one chain."
+        return
     if not result.papers:
         yield f"No paired tests: {result.metric} has no value in some folds."
         if result.ranks is None:

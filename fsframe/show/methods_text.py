@@ -10,7 +10,12 @@ import attrs
 
 from fsframe.chains.repeated_rows import warns_of_repeated_rows
 from fsframe.evaluation.comparison import described_tables
-from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    recorded_evaluation,
+    recorded_protocol,
+)
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.show.citations import bibtex_of, cited_keys, references_of
@@ -270,7 +275,9 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     tables = "; ".join(plain(text) for text in described_tables(record))
     number = len(record.tables)
     chains = counted(len(record.chains), "chain")
-    yield f"We compared {chains} of methods on {counted(number, 'table')}: {tables}."
+    several = len(record.chains) > 1
+    did = "compared" if several else "evaluated"
+    yield f"We {did} {chains} of methods on {counted(number, 'table')}: {tables}."
     references = references_of((*record.chains, *record.beside), ())
     named = ", ".join(
         f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
@@ -287,8 +294,9 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
     repeated = f", repeated {times} times," if times > 1 else ""
     apart = " Rows of one group were never separated." if grouped else ""
+    identical = " on identical folds for all chains" if several else ""
     yield (
-        f"Performance was estimated by {folds}{repeated} on identical folds for all chains; "
+        f"Performance was estimated by {folds}{repeated}{identical}; "
         "scaling, discretisation, selection, tuning and classification were learned from the "
         f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
     )
@@ -297,20 +305,22 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
         f"{plain(m)}{cite(cited_keys(metrics[_name(m)]))}" if _name(m) in metrics else plain(m)
         for m in record.measures
     )
-    yield f"Measures were {measured}; chains were compared by {plain(record.measures[0])}."
+    compared = f"; chains were compared by {plain(record.measures[0])}" if several else ""
+    yield f"Measures were {measured}{compared}."
+    tested = _tested_in_pairs(record)
     yield (
-        "Standard errors and paired tests are corrected for overlapping training sets"
-        f"{cite(['nadeau2003'])}; stability is the measure of Nogueira et al. over the sets "
-        f"kept in the folds{cite(['nogueira2018'])}."
+        f"Standard errors {'and paired tests ' if tested else ''}are corrected for overlapping "
+        f"training sets{cite(['nadeau2003'])}; stability is the measure of Nogueira et al. over "
+        f"the sets kept in the folds{cite(['nogueira2018'])}."
     )
-    if number > 1:
+    if several and number > 1:
         yield (
             "Over the tables we report mean ranks with Friedman's test and Nemenyi's critical "
             f"difference{cite(['demsar2006'])}, Wilcoxon's signed-rank tests with Holm's "
             "adjustment, and the Bayesian signed-rank test with a region of practical equivalence "
             f"of ±{record.rope:g}{cite(['benavoli2017'])}."
         )
-    else:
+    elif tested:
         yield (
             "We also report the correlated Bayesian t-test with a region of practical equivalence "
             f"of ±{record.rope:g}{cite(['benavoli2017'])}."
@@ -319,6 +329,21 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     yield (
         f"Computations were done with fsframe {plain(run.fsframe_version)} "
         f"({'seed' if seeds == 1 else 'seeds'} {listed})."
+    )
+
+
+def _tested_in_pairs(record: StudyRecord) -> bool:
+    """Whether chains were tested on some table: there are two, and the first measure has a value in
+    every fold."""
+    rows = (
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
+        for table in range(len(record.tables))
+    )
+    return len(record.chains) > 1 and any(
+        not any(
+            recorded_evaluation(run).evaluation.measures[record.measures[0]].pooled for run in row
+        )
+        for row in rows
     )
 
 

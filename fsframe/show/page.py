@@ -198,9 +198,11 @@ def report_page_of_study(
     """
     comparisons = study_comparisons(record)
     first = comparisons[record.measures[0]]
-    number = f"{len(record.chains)} chains on {counted(len(record.tables), 'table')}"
+    several = len(record.chains) > 1
+    number = f"{counted(len(record.chains), 'chain')} on {counted(len(record.tables), 'table')}"
     facts = (
-        f"Compared by {measure_words(first.metric)} on identical folds; {len(record.runs)} runs, "
+        f"{'Compared by' if several else 'By'} {measure_words(first.metric)}"
+        f"{' on identical folds' if several else ''}; {counted(len(record.runs), 'run')}, "
         f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
     )
     blocks = [

@@ -169,8 +169,21 @@ def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_pat
     assert found.comparison.ranks is None and len(found.to_frame()) == 3 * len(tables)
     assert found.plot().axes[0].get_xlabel() == "false positive rate"
     found.save(tmp_path / "saved")
+    assert "No tests: there is one chain." in repr(found) and "no value" not in repr(found)
     page = (tmp_path / "saved" / "report.html").read_text("utf-8")
     assert "so nothing is tested" in page and "best accuracy of" not in page
+    text = (tmp_path / "saved" / "methods.md").read_text("utf-8")
+    assert "We evaluated 1 chain of methods" in text and "test" not in text.partition(";")[2]
+    assert "1 chain on" in page and "compared by" not in text
+
+
+def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, tmp_path):
+    settings = {"label": "kind", "measures": ["auc"], "scheme": "leave-one-out"}
+    found = fsframe.study(frames["one"], CHAINS, **settings)
+    found.save(tmp_path / "saved")
+    text = (tmp_path / "saved" / "methods.md").read_text("utf-8")
+    assert not found.comparison.papers and "chains were compared by auc" in text
+    assert "paired tests" not in text and "We also report" not in text
 
 
 def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
