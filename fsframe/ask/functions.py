@@ -35,7 +35,9 @@ from fsframe.ask.options import (
 from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
 from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.evaluation.grid import default_classifier
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
+from fsframe.registry import classifiers as known_classifiers
 from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
@@ -451,7 +453,8 @@ def study(
         `out` and the options of the run can be given with it.
     chains : several Chain or str, optional
         With their classifiers. If neither chains nor selectors nor classifiers are given: the
-        chains that ``fsframe inspect`` proposes for the tables, with the default classifier.
+        chains that ``fsframe inspect`` proposes for the tables, with the default classifier, after
+        a stage that fills missing values if there are any and the classifier takes none.
     label, groups
         As in `select`, for every data frame and file.
     selectors, classifiers : several str, optional
@@ -560,7 +563,12 @@ def _plan(
     said |= {key.replace("_", "-"): value for key, value in single.items()}
     said["classifiers"] = [classifier_text(text) for text in said.get("classifiers", [])]
     if tables and not any(said.get(key) for key in ("chains", "selectors", "classifiers")):
-        proposed = (each.chain for table in tables for each in proposals_for(table.data))
+        last = default_classifier()
+        # Every chain is run on every table.
+        fill = bool(last) and any(
+            list(known_classifiers[last]().missing_problems(table.data)) for table in tables
+        )
+        proposed = (each.chain for table in tables for each in proposals_for(table.data, fill=fill))
         said["chains"] = list(dict.fromkeys(proposed))
     said = {key: value for key, value in said.items() if value != []}
     return plan_of(said, tables, _source(said, tables, roles), faults)

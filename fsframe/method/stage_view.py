@@ -181,17 +181,21 @@ def _classifiers_with_missing(task: str) -> Iterator[str]:
             yield offer.name
 
 
+def filling_stage() -> str:
+    """The first bundled selector that fills missing values, by name; empty if none is loaded."""
+    offers = _bundled_offers(selectors)
+    return next((o.name for o in offers if "fill" in getattr(o.entry, "gives", ())), "")
+
+
 def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
     """Advice, for a message that a selector or a classifier does not accept missing values."""
-    fill, take = [], list(_classifiers_with_missing(task)) if classifier else []
-    for offer, method in _bundled(selectors):
-        if "fill" in getattr(offer.entry, "gives", ()):
-            fill.append(offer.name)
-        elif classifier or method.wrapping:
+    fill, take = filling_stage(), list(_classifiers_with_missing(task)) if classifier else []
+    for offer, method in () if classifier else _bundled(selectors):
+        if method.wrapping or "fill" in getattr(offer.entry, "gives", ()):
             continue
-        elif method.takes_missing and task in method.tasks:
+        if method.takes_missing and task in method.tasks:
             take.append(offer.name)
-    ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
+    ways = [f"fill them in every resample by a stage before it (`{fill} {name}`)"] if fill else []
     ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
     return "; ".join(ways) or "drop or fill them"
 

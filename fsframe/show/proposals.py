@@ -18,6 +18,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Cost
+from fsframe.method.stage_view import filling_stage
 from fsframe.registry import proposals
 from fsframe.registry.entries import ProposalEntry
 from fsframe.table.dataset import Dataset
@@ -170,10 +171,15 @@ class Proposal:
     command: str = ""
 
 
-def proposals_for(data: Dataset) -> list[Proposal]:
+def proposals_for(data: Dataset, *, fill: bool = False) -> list[Proposal]:
     """One chain for each question: that of the first entry that fits the table and whose chain
-    accepts it. If no question has one, that of the first such entry without a question."""
+    accepts it. If no question has one, that of the first such entry without a question.
+
+    With `fill`, every chain begins with a stage that fills missing values, for a classifier that
+    takes none.
+    """
     shape = Shape.of(data)
+    filler = filling_stage() if fill else ""
     by_question: dict[str, Proposal] = {}
     for rule in rules():
         if (
@@ -183,6 +189,8 @@ def proposals_for(data: Dataset) -> list[Proposal]:
         ):
             continue
         text = rule.gaps if "gaps" in shape.words else rule.chain
+        if filler and not text.startswith(filler):
+            text = f"{filler} {rule.chain}"
         try:
             chain = Chain.parse(text)
             chain.check_request(data)

@@ -162,6 +162,18 @@ def test_without_chains_those_that_inspect_proposes_are_compared(frames):
     assert found.measures == ("accuracy",)
 
 
+@pytest.mark.parametrize("column", ["a", "c"])
+def test_proposed_chains_fill_gaps_before_a_classifier_that_takes_none(frames, column, capsys):
+    gaps = frames["one"].copy()
+    gaps.loc[3:9, column] = np.nan
+    found = fsframe.study({"gaps": gaps, "full": frames["two"]}, label="kind", folds=3)
+    every = (*found.chains, *found.record.beside)
+    assert len(found.chains) > 1 and all(chain.startswith("impute ") for chain in every)
+    assert "impute weighted-knn" in found.record.beside
+    assert np.isfinite(found.comparison.all_features["impute weighted-knn"]).all()
+    assert "does not take" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("tables", [["one"], ["one", "two"]])
 def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_path):
     found = fsframe.study({t: frames[t] for t in tables}, CHAINS[:1], label="kind", folds=3)
