@@ -15,6 +15,7 @@ from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import format_stages, parse_stage
 from fsframe.method.classifier import SCORE_KINDS, Classifier, PredictionMeasure, Predictions
 from fsframe.method.selection import Selection
+from fsframe.registry import Registry
 from fsframe.registry import measures as registered
 from fsframe.registry.entries import MeasureEntry
 from fsframe.storage.checked_tables import FoldTables
@@ -161,6 +162,18 @@ SIDES = ("chain", "larger class", "all features")
 Named = tuple[tuple[str, PredictionMeasure], ...]
 
 
+def with_parameters(registry: Registry, text: str) -> tuple[str, Any]:
+    """The object of `registry` that a text names, with its parameters, and the canonical text.
+
+    Raises
+    ------
+    RequestError, PluginError
+        If there is none, or a parameter is unknown or invalid.
+    """
+    stage = parse_stage(text)
+    return format_stages([stage]), registry[stage.name].from_texts(stage.params)
+
+
 def find_measures(texts: Sequence[str]) -> Named:
     """The measures that `texts` name, such as ``auc`` or ``sensitivity:positive=ill``.
 
@@ -173,8 +186,8 @@ def find_measures(texts: Sequence[str]) -> Named:
     problems: dict[str, FsframeError] = {}
     for text in texts:
         try:
-            stage = parse_stage(text)
-            measures[format_stages([stage])] = registered[stage.name].from_texts(stage.params)
+            name, measure = with_parameters(registered, text)
+            measures[name] = measure
         except FsframeError as error:
             problems.setdefault(str(error), error)
     if problems:

@@ -14,6 +14,7 @@ from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.folds import kept_by_most
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.measuring import with_parameters
 from fsframe.evaluation.splits import deal
 from fsframe.method.answer import full_ranking
 from fsframe.method.run import Run
@@ -39,7 +40,8 @@ class StabilityStudy(WrappingSelector):
     base : str
         The chain; by default everything on the left.
     metric : tuple of str
-        Names of stability metrics.
+        Names of stability metrics, with parameters where they differ from the defaults
+        (``canberra:depth=20``).
     resample : {"subsample", "bootstrap", "folds"}
         Parts of the rows without replacement, as many rows with replacement, or the training parts
         of n-fold cross-validation.
@@ -58,8 +60,8 @@ class StabilityStudy(WrappingSelector):
     The score of a feature is the share of resamples that keep it; features above one half are kept.
     Tables: ``kept`` (n, n_features); ``orders`` (n, L), columns best first; for each metric of sets
     ``stability-NAME`` (1,) for the sets as the chain keeps them, and ``sizes-NAME`` (L,) for the
-    best 1, 2, … L; for metrics of rankings only ``stability-NAME``; NaN if undefined. In the NAME
-    of a metric with its provider, ``%2F`` stands for the slash.
+    best 1, 2, … L; for metrics of rankings only ``stability-NAME``; NaN if undefined. NAME is the
+    text in `metric`, with its parameters; in one with its provider, ``%2F`` stands for the slash.
 
     A metric that needs the similarity of features gets their absolute correlations on the whole
     table, which do not use the label. They take 24 p² bytes, at most the run's memory limit. A row
@@ -80,7 +82,8 @@ class StabilityStudy(WrappingSelector):
     metric: tuple[str, ...] = param(
         default_names(stability_metrics),
         listing(text("the name of a stability metric"), least=1),
-        help=f"Stability metrics, such as [{','.join(default_names(stability_metrics))}].",
+        help=f"Stability metrics, such as [{','.join(default_names(stability_metrics))}]; "
+        "parameters as in canberra:depth=20.",
     )
     resample: str = param(
         "subsample",
@@ -112,11 +115,16 @@ class StabilityStudy(WrappingSelector):
             )
         if self.resample != "subsample" and self.fraction != 0.8:
             yield f"fraction is for resample=subsample, not {self.resample}"
+        known: set[str] = set()
         for name in self.metric:
             try:
-                stability_metrics[name]
+                canonical, _ = with_parameters(stability_metrics, name)
             except FsframeError as error:
                 yield str(error)
+                continue
+            if canonical in known:
+                yield f"the metric {name} is given twice"
+            known.add(canonical)
         if self.base is None:
             return
         try:
@@ -162,8 +170,7 @@ class StabilityStudy(WrappingSelector):
             raise DataError(f"{units} {unit_name} cannot be split into {self.n} folds")
         p = data.n_features
         known = _known_size(stages, p)
-        for name in self.metric:
-            measure: StabilityMetric = stability_metrics[name]()
+        for name, measure in self._metrics():
             if measure.needs_similarity and 24 * p * p > run.memory:
                 raise RequestError(
                     f"{name} needs the similarity of all pairs of {p} features, "
@@ -212,8 +219,7 @@ class StabilityStudy(WrappingSelector):
         scores = np.array([_filled(selection.scores) for selection in selections])
         tables: dict[str, Any] = {"kept": kept, "orders": ranked}
         warnings = list(notes.lines(self.n, "resamples"))
-        for name in self.metric:
-            measure: StabilityMetric = stability_metrics[name]()
+        for name, measure in self._metrics():
             alike = _similarity(data) if measure.needs_similarity else None
             value = _value(measure, scores if measure.input == "ranks" else kept, alike)
             tables[array_name("stability", name)] = np.array([value.value])
@@ -226,6 +232,11 @@ class StabilityStudy(WrappingSelector):
                 values = measure.along_rankings(ranked[:, :largest], data.n_features, None, alike)
                 tables[array_name("sizes", name)] = np.array([float(v) for v in values])
         return kept_by_most(kept.mean(axis=0), tables, warnings)
+
+    def _metrics(self) -> Iterator[tuple[str, StabilityMetric]]:
+        """Each metric with its parameters, by its text in `metric`."""
+        for spelled in self.metric:
+            yield spelled, with_parameters(stability_metrics, spelled)[1]
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """How often each resample draws each row, (n, n_samples); groups are drawn whole."""

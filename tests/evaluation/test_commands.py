@@ -403,6 +403,28 @@ def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(f
     assert done.code == 2 and "permutations=34 or more" in done.err
 
 
+def test_metrics_of_a_stability_study_take_parameters(folder):
+    settings = ["canberra:depth=1", "canberra", "canberra:depth=2,best=smallest", "davis:penalty=2"]
+    asked = " ".join(f"--metric {each}" for each in settings)
+    done = ran(f"stability mim:top=2 on toy.csv {asked} --n 5 -o s.h5")
+    assert done.code == 0, done.err
+    record = fsframe.load_run("s.h5")
+    assert list(record.values) == settings and len(set(record.values.values())) == 4
+    scores = fsframe.load_run("s.h5").stages[-1].selection.tables
+    assert scores["stability-davis:penalty=2"] == record.values["davis:penalty=2"]
+    kept = stability_metrics["davis"](penalty=2.0)(scores["kept"])
+    assert kept.value == record.values["davis:penalty=2"]
+    assert all(each in ran("show s.h5").out for each in settings)
+    for command in ("audit s.h5", "report s.h5", "plot stability s.h5 -o s.svg"):
+        assert ran(command).code == 0, command
+    found = fsframe.stability("mim:top=2", "toy.csv", metric=settings, n=5)
+    assert found.values == record.values
+    wrong = ran("stability mim on toy.csv --metric canberra:dept=2")
+    assert wrong.code == 2 and "no parameter 'dept'. Did you mean `depth`" in wrong.err
+    twice = ran("stability mim on toy.csv --metric canberra:depth=2 --metric canberra:depth=2")
+    assert twice.code == 2 and "canberra:depth=2 is given twice" in twice.err
+
+
 def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, monkeypatch):
     [offer] = stability_metrics.matching("lustgarten")
     metric = f"{offer.provider}/lustgarten"

@@ -128,7 +128,7 @@ def _run_evaluate(results: list[StageText | dict[str, Any]]) -> None:
 @reading_options
 @option(
     "--metric NAME",
-    "Stability metric; may be given more than once. "
+    "Stability metric, with parameters as in canberra:depth=20; may be given more than once. "
     f"[default: {', '.join(default_names(stability_metrics))}]",
     multiple=True,
 )

@@ -192,8 +192,11 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
                 break
         else:
             groups.append(([name], values))
+    kinds = [(name, name.partition(":")[0]) for name, _ in named]
     corrected = [
-        n for n, _ in named if n in stability_metrics and stability_metrics[n].chance_corrected
+        name
+        for name, kind in kinds
+        if kind in stability_metrics and stability_metrics[kind].chance_corrected
     ]
     with axes_for(ax, 6.4, 3.8) as (panel,):
         length = len(groups[0][1])
