@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -68,6 +68,7 @@ def _sentences_of_run(record: RunRecord) -> Iterator[str]:
         what = f": {offer.entry.summary}" if offer is not None and offer.entry.summary else ""
         params = f" ({printable(given, longest=600)})" if given else ""
         yield f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}{params}."
+    yield from _from_plugins([record])
     yield from statements(record)
     if record.groups is not None:
         name, number = record.groups
@@ -108,6 +109,28 @@ def _selected_by(record: RunRecord) -> str:
         "cross-validation in which every step that uses labels was fitted to the training rows of "
         "each fold alone"
     )
+
+
+def _from_plugins(
+    records: Iterable[RunRecord], plain: Callable[[str], str] = printable
+) -> Iterator[str]:
+    """A sentence for each third-party plugin whose methods the runs used, with its version."""
+    offers = [offer for registry in (selectors, classifiers) for offer in registry.offers()]
+    bundled = {
+        name
+        for offer in offers
+        if offer.plugin.source.bundled
+        for name in (offer.provider, offer.entry.former_provider)
+    }
+    methods: dict[str, dict[str, None]] = {}
+    for record in records:
+        for name, provider in record.providers().items():
+            version = record.environment.get(f"plugin {provider}")
+            if provider not in bundled and isinstance(version, str):
+                methods.setdefault(f"{provider} {version}", {})[name] = None
+    for plugin, names in methods.items():
+        are = "is" if len(names) == 1 else "are"
+        yield f"{plain(', '.join(names))} {are} provided by the plugin {plain(plugin)}."
 
 
 def given_params(stage: StageRecord, equals: str = "=") -> str:
@@ -271,7 +294,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     params = run.stages[-1].params
     scheme = params.get("scheme")
     repeats, seeds = params.get("repeats"), len(record.seeds)
-    grouped = run.groups is not None
+    groups = [record.runs[StudyCell(t, 0, 0)].groups for t in range(len(record.tables))]
     tables = "; ".join(plain(text) for text in described_tables(record))
     number = len(record.tables)
     chains = counted(len(record.chains), "chain")
@@ -285,16 +308,26 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     )
     if named:
         yield f"Methods were {named}."
+    yield from _from_plugins(record.runs.values(), plain)
     if scheme == "leave-one-out":
-        folds = "leave-one-out cross-validation" + (" by group" if grouped else "")
+        folds = "leave-one-out cross-validation" + (" by group" if all(groups) else "")
     elif scheme == "five-by-two":
         folds = "five times two-fold cross-validation"
     else:
         folds = f"stratified {params.get('folds')}-fold cross-validation"
     times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
     repeated = f", repeated {times} times," if times > 1 else ""
-    apart = " Rows of one group were never separated." if grouped else ""
     identical = " on identical folds for all chains" if several else ""
+    together: dict[str, list[str]] = {}
+    for name, found in zip(record.tables, groups, strict=True):
+        if found is not None:
+            together.setdefault(found[0], []).append(name)
+    apart = "".join(
+        f" Rows of one {plain(column)}"
+        + (f" of {', '.join(map(plain, names))}" if len(names) < number else "")
+        + " were kept together in every fold."
+        for column, names in together.items()
+    )
     yield (
         f"Performance was estimated by {folds}{repeated}{identical}; "
         "scaling, discretisation, selection, tuning and classification were learned from the "

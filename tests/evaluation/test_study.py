@@ -17,9 +17,11 @@ import fsframe
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
 from fsframe.show.citations import bibtex_of, cited_keys
+from fsframe.show.methods_text import methods_paragraph
 from fsframe.storage.study_file import load_study
 from tests.same_process import fsframe as ran
 
+TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 STUDY = """
 name = "toy"
 measures = ["balanced-accuracy", "log-loss"]
@@ -114,6 +116,24 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert "brown2012" in cited and "nadeau2003" in cited
     table = (out / "table-log-loss.tex").read_text()
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
+
+
+def test_what_is_written_up_names_columns_of_groups_and_plugins_of_others(folder):
+    for name in ("one", "two"):
+        head, *rows = (folder / f"{name}.csv").read_text().splitlines()
+        rows = [f"{row},p{place // 2}" for place, row in enumerate(rows)]
+        (folder / f"{name}.csv").write_text("\n".join([f"{head},who", *rows]) + "\n")
+    text = STUDY.partition("tables =")[0].replace("{mim,anova-f}", "{mim,tiny}")
+    text += '[[tables]]\npath = "one.csv"\ndrop = ["who"]\n'
+    text += '[[tables]]\npath = "two.csv"\ngroups = "who"\n'
+    (folder / "study.toml").write_text(text)
+    assert ran("study", "study.toml", "-q", fakes=[TINY]).code == 0
+    written = (folder / "toy" / "methods.md").read_text()
+    assert "Rows of one who of two were kept together in every fold." in written
+    assert "tiny is provided by the plugin fsframe-tiny 1.0." in written
+    assert "mim is provided" not in written
+    record = fsframe.Chain.parse("mim:top=1").run(fsframe.read("one.csv", drop=["who"]))
+    assert "provided by the plugin" not in methods_paragraph(record)
 
 
 def test_a_finished_study_is_shown_and_another_one_refused(small, monkeypatch):
