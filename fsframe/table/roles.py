@@ -132,7 +132,7 @@ for _role in (
     Role(
         name="drop", given="columns", word="column to drop", being="is left out",
         verb="be dropped", shares=frozenset({"groups", "weight"}), metavar="NAME,…",
-        help="Columns to leave out; q* means all that begin with q.",
+        help="Columns to leave out; * matches anything.",
     ),
     Role(
         name="groups", given="column", word="groups", being="names groups", verb="name groups",

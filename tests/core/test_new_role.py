@@ -100,5 +100,5 @@ def test_digest_and_rows_of_a_table_include_the_role(
     )
     with pytest.raises(DataError, match=r"mim does not use mg"):
         fsframe.select("mim", data)
-    with pytest.raises(RequestError, match="without dose: methods that use it need"):
+    with pytest.raises(RequestError, match="does not support dose: methods that use it need"):
         fsframe.read([folder / "t.parquet"], dose="mg")

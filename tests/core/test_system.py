@@ -193,7 +193,7 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
     assert stages[0] == stages[1]
     assert (tmp_path / "there.h5").is_file()
     # What cannot be contained is refused, and what is not guarded is told by those who ask.
-    assert contained.code == 2 and f"this system ({name}) has not" in contained.err
+    assert contained.code == 2 and f"this system ({name}) does not have" in contained.err
     assert info.code == 0 and info.json["not guarded"] == missing
     if name == "win32":
         assert len(missing) == 6

@@ -128,7 +128,7 @@ def test_adjustment_follows_benjamini_and_hochberg_and_leaves_gaps_out():
           for name in ("vls", "iterative-relief")),
         *((f"{name}:level=0.05", "level needs permutations")
           for name in ("vls", "iterative-relief")),
-        ("relieff:permutations=4294967296", r"4294967296 is 4.* fits, and 800"),
+        ("relieff:permutations=4294967296", r"4294967296 means 4.* fits, and 800"),
     ],
 )  # fmt: skip
 def test_impossible_requests_say_what_is_needed(text, told):
