@@ -131,8 +131,7 @@ class Registry(Mapping[str, Any]):
         """The offers of usable plugins, sorted by name, without importing them."""
         usable: list[tuple[Entry, LoadedPlugin]] = [
             (entry, plugin)
-            for plugin in self._manager().plugins()
-            if plugin.status == "loaded"
+            for plugin in self.usable()
             for entry in plugin.entries
             if isinstance(entry, self.entries)
         ]
@@ -177,6 +176,10 @@ class Registry(Mapping[str, Any]):
                     f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
                 )
         return None
+
+    def usable(self) -> tuple[LoadedPlugin, ...]:
+        """The plugins that are loaded."""
+        return tuple(p for p in self._manager().plugins() if p.status == "loaded")
 
     def unusable(self) -> tuple[LoadedPlugin, ...]:
         """The plugins that are blocked or have failed."""
@@ -335,9 +338,11 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     kinds = " or ".join(registry.kind for registry in registries[-2:])
     kinds = ", ".join([*(registry.kind for registry in registries[:-2]), kinds])
     known = [known for registry in registries for known in registry]
-    hint = _stage_meant(plain, registries)
     hint = (
-        hint or did_you_mean(name, known) or (did_you_mean(plain, known) if plain != name else "")
+        _stage_meant(plain, registries)
+        or _of_another_kind(plain, registries)
+        or did_you_mean(name, known)
+        or (did_you_mean(plain, known) if plain != name else "")
     )
     unusable = {plugin.name: plugin for registry in registries for plugin in registry.unusable()}
     if unusable and not hint:
@@ -346,7 +351,31 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
             f"no usable plugin offers the {kinds} {name!r}, but some plugins are not loaded and "
             f"may offer it ({reasons})"
         )
-    raise RequestError(f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists all'}")
+    if not hint and any(issubclass(r.entries, _IN_LISTS) for r in registries):
+        hint = ". `fsframe methods` lists all"
+    hint = hint or (f"; there are {', '.join(known)}" if known else "; none is installed")
+    raise RequestError(f"there is no {kinds} {name!r}{hint}")
+
+
+_IN_LISTS = (
+    entries.SelectorEntry,
+    entries.ClassifierEntry,
+    entries.StabilityMetricEntry,
+    entries.MeasureEntry,
+)
+"""Kinds that `fsframe methods` lists."""
+
+
+def _of_another_kind(name: str, registries: Sequence[Registry]) -> str:
+    """A hint at the objects of that name of kinds other than those of `registries`; else empty."""
+    wanted = tuple(registry.entries for registry in registries)
+    found = [
+        f"the {entry.kind} of {plugin.provider} ({entry.summary})"
+        for plugin in registries[0].usable()
+        for entry in plugin.entries
+        if name in (entry.name, *entry.aliases) and not isinstance(entry, wanted)
+    ]
+    return f". It is {' and '.join(found)}" if found else ""
 
 
 def _stage_meant(name: str, registries: Sequence[Registry]) -> str:

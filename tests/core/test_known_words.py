@@ -6,7 +6,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
-from fsframe.registry import classifiers, measures, regressors, selectors
+from fsframe.registry import classifiers, engines, measures, nulls, regressors, selectors, writers
 from fsframe.registry.registry import find_offer
 
 REGISTRIES = (selectors, regressors, classifiers)
@@ -48,3 +48,19 @@ def test_capitals_and_hyphens_do_not_matter_and_kinds_are_told_where_several_are
         )
     with pytest.raises(RequestError, match=r"`fsframe methods` lists all$"):
         find_offer("zzzz", *REGISTRIES)
+
+
+def test_kinds_that_no_list_holds_name_their_choices():
+    with pytest.raises(RequestError, match=rf"no writer 'json'; there are {', '.join(writers)}$"):
+        find_offer("json", writers)
+    if not engines:
+        with pytest.raises(RequestError, match=r"no engine 'zzzz'; none is installed$"):
+            find_offer("zzzz", engines)
+
+
+@pytest.mark.parametrize("registry", [nulls, writers])
+def test_a_name_of_another_kind_is_told_its_kind(registry):
+    name, entry = next(iter(registry)), registry.offers()[0].entry
+    with pytest.raises(RequestError, match=rf"'{name}'. It is the {registry.kind} of .*") as caught:
+        find_offer(name, *REGISTRIES)
+    assert entry.summary in str(caught.value)
