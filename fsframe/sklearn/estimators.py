@@ -159,7 +159,10 @@ class PredictsRows:
         """The fitted model and the rows for it; of sparse rows, only the columns that it reads."""
         check_is_fitted(self)
         fitted = self.fitted_
-        rows = new_rows(self, X, self._codes, allow_nan=self._allows_nan())
+        reads = set(fitted.columns.tolist())
+        if fitted.donors is not None:
+            reads.update(fitted.donors.columns.tolist())
+        rows = new_rows(self, X, self._codes, allow_nan=self._allows_nan(), reads=reads)
         if not issparse(rows):
             return fitted, rows
         if fitted.donors is None:
@@ -335,7 +338,9 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             )
         values: Iterable[Any] = selection.fill[self._kept()]
         if selection.donors is not None:
-            rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
+            reads = selection.donors.columns.tolist()
+            rows = new_rows(self, X, self._codes, allow_nan=True, reads=reads)
+            rows = np.asarray(rows, dtype=np.float64)
             # The donors' values for each row, for each kept column.
             values = filled_rows(rows, self._kept(), selection.fill, selection.donors).T
         return with_gaps_filled(kept, self._filling(values))
@@ -370,7 +375,8 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         """The values to fill each kept column with, categories by name."""
         filling: list[Any] = []
         for column, value in zip(self._kept().tolist(), values, strict=True):
-            named = {code: text for text, code in self._codes.get(column, {}).items()}
+            levels = self._codes.get(column)
+            named = {} if levels is None else {code: text for text, code in levels.codes.items()}
             if np.ndim(value):
                 filling.append([named.get(v, v) for v in value.tolist()])
             else:

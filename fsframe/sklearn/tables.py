@@ -23,6 +23,7 @@ from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
 from fsframe.table.assembly import Assembled, features_only
+from fsframe.table.column_kinds import level_text
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameColumns, frame_names, frame_texts, is_frame
@@ -129,7 +130,33 @@ def _side_columns(
 
 _SPARSE = ("csr", "csc")
 
-Codes = Mapping[int, Mapping[str, float]]
+
+@attrs.frozen
+class Levels:
+    """The codes of the categories of a column by their text; `ordered` ones are all there are."""
+
+    codes: Mapping[str, float]
+    ordered: bool
+
+    def numbers(self, texts: Sequence[str], name: str, *, read: bool) -> list[float]:
+        """The cells of column `name` as codes, NaN where missing; a new category is above all.
+
+        InvalidData for a new one of ordered categories, if the column is `read`.
+        """
+        code = {"": np.nan, **self.codes}
+        new = 1 + max(self.codes.values(), default=-1)
+        for text in set(texts) - set(code):
+            code[text] = self.codes.get(level_text(text), new)
+            if self.ordered and read and code[text] == new:
+                order = {code: text for text, code in self.codes.items()}
+                raise InvalidData(
+                    f"column {name!r} has the category {text!r}, which is not in the order of the "
+                    f"table of fit: {' < '.join(order[place] for place in sorted(order))}"
+                )
+        return [code[text] for text in texts]
+
+
+Codes = Mapping[int, Levels]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -370,13 +397,16 @@ def training_table(
     return Training(data=data, classes=classes, codes=codes, upstream=upstream)
 
 
-def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> Any:
+def new_rows(
+    estimator: Any, X: Any, codes: Codes, *, allow_nan: bool, reads: Collection[int]
+) -> Any:
     """New rows as numbers, with the category codes of `fit`; sparse (csr or csc) if `X` is.
 
     Raises
     ------
     ValueError
-        As raised by `validate_data`, and for a category that was not in the table of `fit`.
+        As raised by `validate_data`, and for a new one of ordered categories in a column that
+        `reads` holds.
     """
     finite, X = "allow-nan" if allow_nan else True, unmasked(X)
     if not codes or not is_frame(X):
@@ -390,15 +420,9 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> Any:
     if plain:
         columns = X.iloc[:, plain] if hasattr(X, "iloc") else X[:, plain]
         table[:, plain] = check_array(columns, dtype=np.float64, ensure_all_finite=finite)
-    for column, known in codes.items():
+    for column, levels in codes.items():
         texts = frame_texts(X, column)
-        unknown = sorted({text for text in texts if text and text not in known})
-        if unknown:
-            raise InvalidData(
-                f"column {names[column]!r} has the category {unknown[0]!r}, which was not in the "
-                f"table of fit; it had {', '.join(map(repr, list(known)[:5]))}"
-            )
-        table[:, column] = [known.get(text, np.nan) for text in texts]
+        table[:, column] = levels.numbers(texts, names[column], read=column in reads)
     return np.asarray(check_array(table, ensure_all_finite=finite))
 
 
@@ -495,10 +519,16 @@ def category_places(X: Any) -> set[int]:
 
 def _category_codes(X: Any, parts: Assembled) -> Codes:
     """Codes of the categories of a frame, by column."""
-    codes: dict[int, dict[str, float]] = {}
-    named = enumerate(parts.feature_names)
-    ordinal = [j for j, n in named if n in parts.kinds and parts.kinds[n].kind == "ordinal"]
-    for column in sorted({*np.flatnonzero(parts.categorical).tolist(), *ordinal}):
+    codes: dict[int, Levels] = {}
+    for column, name in enumerate(parts.feature_names):
+        kind = parts.kinds.get(name)
+        ordered = kind is not None and kind.kind == "ordinal"
+        if not (ordered or parts.categorical[column]):
+            continue
         pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)
-        codes[column] = {text: code for text, code in pairs if text}
+        known = {text: code for text, code in pairs if text}
+        if ordered and kind is not None:
+            # Also those that no row of fit has.
+            known = {text: float(k) for k, text in enumerate(kind.levels)} | known
+        codes[column] = Levels(known, ordered)
     return codes

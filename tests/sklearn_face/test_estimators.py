@@ -29,6 +29,7 @@ from fsframe.sklearn import (
     MRMR,
     NPFS,
     AnovaF,
+    ChainClassifier,
     ChainRegressor,
     ChainSelector,
     Immigrate,
@@ -276,8 +277,36 @@ def test_categories_of_a_frame_are_categories(library) -> None:
         if library == "pandas"
         else X.head(1).with_columns(frames.lit("pink").alias("colour"))
     )
-    with pytest.raises(DataError, match="'colour' has the category 'pink'"):
-        nearest.predict(unseen)
+    # A new category is one more level, as on the command line.
+    assert nearest.predict(unseen).shape == (1,)
+    assert found.transform(unseen)["colour"].to_list() == ["pink"]
+
+
+@quiet
+def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
+    pandas = pytest.importorskip("pandas")
+    order = ["low", "mid", "high"]
+    stage = pandas.Categorical(["low", "high"] * 20, categories=order, ordered=True)
+    y = np.arange(40) % 2
+    X = pandas.DataFrame({"stage": stage, "size": y + np.linspace(0, 0.1, 40)})
+    reads = ChainClassifier("knn:k=3").fit(X, y)
+    assert reads.predict(X.head(1).assign(stage="mid")).shape == (1,)
+    with pytest.raises(DataError, match=r"'stage' has .* 'top', .*: low < mid < high"):
+        reads.predict(X.head(1).assign(stage="top"))
+    size_alone = ChainClassifier("mim:top=1,exclude=[stage] knn:k=3").fit(X, y)
+    assert size_alone.predict(X.head(2).assign(stage="top")).tolist() == [0, 1]
+
+
+@quiet
+def test_a_category_that_only_test_rows_have_spoils_no_fold() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    site = pandas.Categorical(["a", "b"] * 44 + ["z", None])
+    age = rng.standard_normal(90)
+    X = pandas.DataFrame({"age": age, "site": site})
+    for chain in ("impute mim:top=1 knn", "impute knn", "impute:method=neighbours knn"):
+        scores = cross_val_score(ChainClassifier(chain), X, age > 0, cv=3, error_score="raise")
+        assert scores.mean() > 0.8
 
 
 def test_text_that_is_no_category_is_refused_with_the_way_out() -> None:
