@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -25,7 +24,7 @@ from fsframe.storage.encoding import (
     selection_arrays,
 )
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
-from fsframe.table.arrays import arrays, freeze
+from fsframe.table.arrays import Values, arrays, freeze
 from fsframe.text import listed, printable, storable_text
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def as_texts(value: Any) -> tuple[str, ...]:
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """Values by name, frozen."""
-    return MappingProxyType(dict(value))
+    return Values(value)
 
 
 def _key(value: Any) -> tuple[int, ...]:
@@ -238,6 +237,10 @@ def _fills(selection: Selection) -> bool:
     )
 
 
+def _made_of(kind: type[RunRecord], values: Mapping[str, Any]) -> RunRecord:
+    return kind(**values)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -334,6 +337,11 @@ class RunRecord:
     fsframe_version: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), converter=as_texts)
     environment: Mapping[str, Any] = attrs.field(factory=dict, converter=as_mapping, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, since unpickled arrays are writable.
+        values = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        return _made_of, (type(self), values)
 
     def __repr__(self) -> str:
         kept = listed(self.selected_names) if self.selected.size else "nothing"

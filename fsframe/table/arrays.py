@@ -226,6 +226,17 @@ def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
     return Arrays(value) if value else _NO_ARRAYS
 
 
+class Values(_ReadOnly[Any]):
+    """Read-only plain values by name."""
+
+    @staticmethod
+    def _frozen(value: Any) -> Any:
+        return value
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+
 class Axes(_ReadOnly[tuple[int, ...]]):
     """Axes of arrays, by the array's name."""
 

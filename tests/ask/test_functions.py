@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas
 import polars
@@ -45,6 +48,18 @@ def studied(data):
 def compared(data):
     chains = [CHAIN, fsframe.Chain.parse("mim:top=4,bins=3 knn:k=3")]
     return fsframe.compare(chains, data, folds=4, repeats=2)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_results_can_be_copied_and_pickled(data, evaluated, studied, compared, copied):
+    tested = fsframe.select("mim npfs:n=5", data)
+    for result in (evaluated, studied, tested):
+        again = copied(result)
+        assert type(again) is type(result) and again.digests() == result.digests()
+        assert repr(again) == repr(result) and not again.scores.flags.writeable
+        with pytest.raises(TypeError):
+            again.environment["kept"] = 1
+    assert repr(copied(compared)) == repr(compared)
 
 
 def test_a_function_gives_the_bits_of_its_command(table, tmp_path, evaluated, studied):
