@@ -295,7 +295,7 @@ class EvaluationResult(_ProtocolResult):
         }
 
     def _kind(self) -> str:
-        return "sizes" if self.curve else "roc"
+        return "sizes" if self.curve else "roc" if self.class_names else "scores"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

@@ -50,6 +50,12 @@ def compared(data):
     return fsframe.compare(chains, data, folds=4, repeats=2)
 
 
+def test_an_evaluation_of_numbers_draws_itself():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    result = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
+    assert not result.class_names and result.plot().axes
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_results_can_be_copied_and_pickled(data, evaluated, studied, compared, copied):
     tested = fsframe.select("mim npfs:n=5", data)
