@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import RequestError
+from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
@@ -20,6 +20,7 @@ from fsframe.evaluation.recorded import (
     recorded_stability,
 )
 from fsframe.method.answer import AnswerTable
+from fsframe.show.comparisons import RESULTS
 from fsframe.show.display import fold_columns, measure_rows, metric_rows, result_lines
 from fsframe.show.plots import draw
 from fsframe.show.plots.canvas import figure_bytes
@@ -34,6 +35,7 @@ from fsframe.show.run_display import (
 from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
 from fsframe.storage.records import protocol_name
+from fsframe.storage.study_file import STUDY_FILE
 from fsframe.table.dataset import Dataset
 from fsframe.text import html_block, html_table, printable
 
@@ -406,4 +408,12 @@ def load_run(path: str | os.PathLike[str]) -> SelectionResult:
     StoreError
         If there is no such file, it is not a run file, or it is damaged.
     """
+    folder = Path(path)
+    if (folder / STUDY_FILE).is_file():
+        raise StoreError(f"{path} is the folder of a study: fsframe.load_study loads it")
+    if (folder / RESULTS).is_file() and (files := sorted(folder.glob("*.h5"))):
+        raise StoreError(
+            f"{path} is the folder of a comparison: load_run loads each run file in it, such as "
+            f"{files[0].name}; `fsframe report` and `fsframe table` show it as a whole"
+        )
     return as_result(read_run(path))

@@ -56,6 +56,15 @@ def test_an_evaluation_of_numbers_draws_itself():
     assert not result.class_names and result.plot().axes
 
 
+def test_a_folder_given_to_load_run_is_told_what_loads_it(compared, tmp_path):
+    compared.save(tmp_path / "cmp")
+    with pytest.raises(StoreError, match=r"comparison: load_run .* such as toy\..*\.h5; .*report"):
+        fsframe.load_run(tmp_path / "cmp")
+    (tmp_path / "study.zip").touch()
+    with pytest.raises(StoreError, match=r"study: fsframe\.load_study loads it"):
+        fsframe.load_run(tmp_path)
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_results_can_be_copied_and_pickled(data, evaluated, studied, compared, copied):
     tested = fsframe.select("mim npfs:n=5", data)
