@@ -34,6 +34,7 @@ from fsframe.show.run_display import (
 )
 from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
+from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import STUDY_FILE
 from fsframe.table.dataset import Dataset
@@ -192,9 +193,11 @@ class _ProtocolResult(SelectionResult):
         what : str, optional
             ``"features"``: as for any run; the score is the share of resamples that keep one. For
             an evaluation ``"measures"`` (default): mean, corrected standard error and 95 %
-            interval; ``"folds"``: one row per split; ``"curve"``: by number of features. For a
-            stability study ``"metrics"`` (default); ``"sizes"``: the stability of the best 1, 2, …
-            features of every resample.
+            interval; ``"folds"``: one row per split; ``"predictions"``: one row per repetition and
+            held-out row of the table, from 0, with its fold, truth, prediction and, if there are
+            any, scores of the classes; ``"curve"``: by number of features. For a stability study
+            ``"metrics"`` (default); ``"sizes"``: the stability of the best 1, 2, … features of
+            every resample.
         pairs, data
             For ``"features"``, as in `RunRecord.to_frame`.
         library : {"polars", "pandas"}
@@ -207,7 +210,8 @@ class _ProtocolResult(SelectionResult):
         if what == "features":
             return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
         tables = self._frames()
-        return frame_of(tables, next(iter(tables)) if what is None else what, library)
+        name = next(iter(tables)) if what is None else what
+        return frame_of(tables, name, library, others=("features",))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -293,8 +297,29 @@ class EvaluationResult(_ProtocolResult):
                 **_bound_columns([measure.interval for measure in rows.values()]),
             },
             "folds": fold_columns(evaluation),
+            "predictions": self._predictions(),
             "curve": _columns(self.curve, "size", "accuracy", "standard_error", "stability"),
         }
+
+    def _predictions(self) -> dict[str, Any]:
+        """The held-out predictions as columns, a row for each repetition and tested row."""
+        stage, where = self.stages[-1], self.stage_paths()[-1]
+        tables = fold_tables(stage.tables, self.n_features, where, self.class_names)
+        repeat, row = np.nonzero(tables.fold >= 0)
+        truth, predicted = tables.truth[row], tables.predicted[repeat, row]
+        scores = tables.class_scores[repeat, row]
+        columns: dict[str, Any] = {"repeat": repeat, "row": row, "fold": tables.fold[repeat, row]}
+        if self.class_names:
+            # Code -1, no prediction, is the last.
+            names = np.array([*self.class_names, ""])
+            truth, predicted = names[truth], names[predicted]
+        columns |= {"truth": truth, "predicted": predicted}
+        if tables.event is not None:
+            columns |= {"truth": np.abs(truth), "event": tables.event[row]}
+        if not np.isnan(scores).all():
+            for code, name in enumerate(self.class_names):
+                columns[f"score {name}"] = scores[:, code]
+        return columns
 
     def _kind(self) -> str:
         return "sizes" if self.curve else "roc" if self.class_names else "scores"
@@ -357,10 +382,19 @@ def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str,
     return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
 
 
-def frame_of(tables: Mapping[str, Mapping[str, Any]], what: str, library: str) -> Any:
-    """The table called `what`, of columns by name, as a data frame; RequestError if unknown."""
+def frame_of(
+    tables: Mapping[str, Mapping[str, Any]],
+    what: str,
+    library: str,
+    others: Sequence[str] = (),
+) -> Any:
+    """The table called `what`, of columns by name, as a data frame; RequestError if unknown.
+
+    The message lists the names of `tables` and `others`.
+    """
     if what not in tables:
-        raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")
+        known = ", ".join([*tables, *others])
+        raise RequestError(f"there is no table {what!r}; there are {known}")
     columns = {name: _column(values) for name, values in tables[what].items()}
     return AnswerTable(columns).to_frame(library)
 

@@ -50,6 +50,22 @@ def compared(data):
     return fsframe.compare(chains, data, folds=4, repeats=2)
 
 
+def test_held_out_predictions_are_a_table(data, evaluated, studied):
+    frame = evaluated.to_frame("predictions")
+    names = ["repeat", "row", "fold", "truth", "predicted", "score ill", "score well"]
+    assert frame.columns == names and len(frame) == 2 * data.n_samples
+    assert frame["truth"][: data.n_samples].to_list() == [data.classes[code] for code in data.y]
+    right = (frame["truth"] == frame["predicted"]).mean()
+    assert right == pytest.approx(evaluated.accuracy)
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    numbers = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
+    frame = numbers.to_frame("predictions")
+    assert frame.columns == names[:5] and frame["truth"].to_list() == (X[:, 1] * 2.5).tolist()
+    for result, listed in ((evaluated, "folds, predictions, curve"), (studied, "sizes")):
+        with pytest.raises(RequestError, match=f"{listed}, features"):
+            result.to_frame("other")
+
+
 def test_an_evaluation_of_numbers_draws_itself():
     X = np.random.default_rng(0).standard_normal((40, 3))
     result = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
