@@ -92,7 +92,8 @@ class ComparisonResult:
 
     @property
     def accuracy(self) -> NDArray[np.float64]:
-        """(n_data, n_chains) mean accuracy over the splits."""
+        """(n_data, n_chains) mean accuracy over the splits; NaN without classes, where
+        `comparison.values` has the measure that the chains are compared by."""
         return self.comparison.accuracy
 
     def result(

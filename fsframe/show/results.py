@@ -238,7 +238,8 @@ class EvaluationResult(_ProtocolResult):
 
     @property
     def accuracy(self) -> float:
-        """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target."""
+        """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target, for
+        which `measures` has ``"r2"``."""
         measure = self.measures.get("accuracy")
         return float("nan") if measure is None else measure.mean
 
@@ -249,7 +250,7 @@ class EvaluationResult(_ProtocolResult):
 
     @property
     def curve(self) -> tuple[CurvePoint, ...]:
-        """Accuracy and stability by number of features, if requested."""
+        """Accuracy (R², c-index) and stability by number of features, if requested."""
         return self.evaluation.curve
 
     @property
@@ -286,10 +287,13 @@ class EvaluationResult(_ProtocolResult):
         yield html_table(*frequency_rows(self))
 
     def _frames(self) -> dict[str, dict[str, Any]]:
+        from fsframe.evaluation.summary import LEADING
+
         evaluation = self.evaluation
         rows = {**evaluation.measures, evaluation.baseline.name: evaluation.baseline}
         if evaluation.all_features is not None:
             rows["all features"] = evaluation.all_features
+        curve = _columns(self.curve, "size", "accuracy", "standard_error", "stability")
         return {
             "measures": {
                 "measure": list(rows),
@@ -298,7 +302,10 @@ class EvaluationResult(_ProtocolResult):
             },
             "folds": fold_columns(evaluation),
             "predictions": self._predictions(),
-            "curve": _columns(self.curve, "size", "accuracy", "standard_error", "stability"),
+            "curve": {
+                LEADING[evaluation.task] if name == "accuracy" else name: values
+                for name, values in curve.items()
+            },
         }
 
     def _predictions(self) -> dict[str, Any]:

@@ -72,6 +72,14 @@ def test_an_evaluation_of_numbers_draws_itself():
     assert not result.class_names and result.plot().axes
 
 
+def test_the_curve_of_numbers_is_named_by_its_measure(evaluated):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    settings = {"folds": 4, "repeats": 1, "curve": [1, 2]}
+    frame = fsframe.evaluate("mim:top=2 knn", X, X[:, 1] * 2.5, **settings).to_frame("curve")
+    assert frame.columns == ["size", "r2", "standard_error", "stability"]
+    assert evaluated.to_frame("curve").columns[1] == "accuracy"
+
+
 def test_a_folder_given_to_load_run_is_told_what_loads_it(compared, tmp_path):
     compared.save(tmp_path / "cmp")
     with pytest.raises(StoreError, match=r"comparison: load_run .* such as toy\..*\.h5; .*report"):
