@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import AnswerTable, feature_table, pair_table
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Donors, Pair, PairWeights, Selection
@@ -386,7 +386,14 @@ class RunRecord:
         return (name, number) if 2 <= number <= self.n_samples else None
 
     def require_table(self, data: Dataset) -> None:
-        """Raise DataError if `data` is not the table that the run was made on."""
+        """Raise DataError if `data` is not the table that the run was made on, RequestError if it
+        is no Dataset."""
+        if not hasattr(data, "sha256"):
+            raise RequestError(
+                f"data must be a Dataset, not {type(data).__name__}: make one by "
+                f"fsframe.read(data, label={self.data.label!r}), with the arguments for the table "
+                "that the run had"
+            )
         if data.sha256 != self.data.sha256:
             raise DataError(
                 f"{data.name!r} is not the table the run was made on (SHA-256 "

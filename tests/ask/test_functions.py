@@ -66,6 +66,19 @@ def test_held_out_predictions_are_a_table(data, evaluated, studied):
             result.to_frame("other")
 
 
+def test_a_frame_as_the_table_of_a_run_is_told_how_it_becomes_one(table):
+    frame = pandas.read_csv(table)
+    result = fsframe.select("mim:top=2,bins=3", frame, label="kind")
+    for ask in (result.to_frame, lambda data: result.plot("classes", data=data)):
+        with pytest.raises(
+            RequestError, match=r"not DataFrame: .*fsframe.read\(data, label='kind'"
+        ):
+            ask(data=frame)
+        assert ask(data=fsframe.read(frame, label="kind")) is not None
+    with pytest.raises(RequestError, match="data=, a Dataset"):
+        result.plot("classes")
+
+
 def test_an_evaluation_of_numbers_draws_itself():
     X = np.random.default_rng(0).standard_normal((40, 3))
     result = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
