@@ -101,11 +101,7 @@ class FoldTask(Base):
             tables["curve"] = self._curve(chain, train, selection, X, context.child(2))
         warnings = (*selection.warnings, *refusal)
         if not selection.selected.size:
-            warnings = (
-                *warnings,
-                f"the chain kept no feature; the {_RULE[data.task]} of the training rows was "
-                "predicted",
-            )
+            warnings = (*warnings, nothing_kept(data.task))
         return Selection(
             selected=selection.selected, scores=selection.scores, tables=tables, warnings=warnings
         )
@@ -168,6 +164,11 @@ _RULE = {
 }
 
 
+def nothing_kept(task: str) -> str:
+    """A warning that the chain kept no feature, and what is predicted."""
+    return f"the chain kept no feature; the {_RULE[task]} of the training rows was predicted"
+
+
 def _score_table(
     name: str, fitted: Any, X: NDArray[Any], task: str
 ) -> dict[str, NDArray[np.float64]]:
@@ -226,11 +227,7 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     classifier = chain.classifier
     assert isinstance(classifier, Classifier)
     if not selection.selected.size:
-        times = None if train.counts is None else train.counts.astype(np.float64)
-        if train.task != "classification":
-            return _Constant(float(np.average(train.y, weights=times)))
-        drawn = np.bincount(train.y, times, minlength=train.n_classes)
-        return _Constant(np.argmax(drawn), drawn / drawn.sum())
+        return Constant.of(train)
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
 
 
@@ -259,16 +256,25 @@ def _on_all_columns(
         return predictions(_fitted(chain, train, plain, run)), ()
     except (DataError, MemoryBoundError) as error:
         classes = train.task == "classification"
-        none = _Constant(-1, np.full(train.n_classes, np.nan)) if classes else _Constant(np.nan)
+        none = Constant(-1, np.full(train.n_classes, np.nan)) if classes else Constant(np.nan)
         return predictions(none), (f"no result on all features: {error}",)
 
 
 @attrs.frozen(eq=False)
-class _Constant:
+class Constant:
     """Predicts one value, and the same scores, for every row."""
 
     value: Any
     scores: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, train: Dataset) -> Constant:
+        """The most frequent class of the table, with the shares of all, or its mean target."""
+        times = None if train.counts is None else train.counts.astype(np.float64)
+        if train.task != "classification":
+            return cls(float(np.average(train.y, weights=times)))
+        drawn = np.bincount(train.y, times, minlength=train.n_classes)
+        return cls(np.argmax(drawn), drawn / drawn.sum())
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
         return np.full(len(X), self.value)

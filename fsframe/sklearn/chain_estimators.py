@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 )
 
 from fsframe.chains.chain import Chain, Stage
+from fsframe.evaluation.folds import nothing_kept
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -165,6 +166,8 @@ class ChainEstimator(StageEstimator):
         yield from training.data.warnings
         for key, selection in self.selections_.items():
             yield from (f"{key}: {text}" for text in selection.warnings)
+        if isinstance(self, PredictsRows) and not self.fitted_.columns.size:
+            yield nothing_kept(training.data.task)
 
 
 def _tasks(chain: Chain) -> tuple[str, ...]:

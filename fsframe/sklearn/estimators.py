@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage, StageResult
+from fsframe.evaluation.folds import Constant
 from fsframe.evaluation.measures import CIndex
 from fsframe.kinds import is_stages
 from fsframe.method.answer import feature_table, pair_table
@@ -51,6 +53,7 @@ from fsframe.sklearn.tables import (
     with_gaps_filled,
 )
 from fsframe.table.arrays import unmasked
+from fsframe.table.dataset import Dataset
 from fsframe.table.frames import frame_names, frame_texts, is_frame
 from fsframe.table.side_columns import LABELS
 
@@ -407,7 +410,12 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
         with as_value_errors():
             training = training_table(self, chain, X, y, task=task, tasks=tasks, **of_rows)
             chain.check_request(training.data)
-            results = list(chain.steps(training.data, run, training.upstream))
+            steps = chain.steps(training.data, run, training.upstream)
+            results: list[StageResult] = list(islice(steps, len(chain.selecting)))
+            if results and chain.classifier is not None and not results[-1].selected.size:
+                results.append(_without_columns(training.data, chain.classifier.method_name()))
+            else:
+                results += steps
         self._codes = training.codes
         return training, results
 
@@ -429,6 +437,17 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
         except Exception:
             # Invalid parameters are refused by `fit`, not when tags are read.
             return False
+
+
+def _without_columns(data: Dataset, name: str) -> FittedOnColumns:
+    """What predicts where a chain kept no column, as in an evaluation."""
+    return FittedOnColumns(
+        columns=np.empty(0, dtype=np.intp),
+        n_features=data.n_features,
+        classes=data.classes,
+        inner=Constant.of(data),
+        name=name,
+    )
 
 
 class MethodEstimator(StageEstimator):

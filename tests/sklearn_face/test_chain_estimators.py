@@ -250,6 +250,21 @@ def test_a_chain_predicts_numbers(interacting) -> None:
         ChainRegressor("knn").fit(X, np.where(y > 0, "a", "b"))
 
 
+def test_where_nothing_is_kept_it_predicts_what_an_evaluation_does() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    made = ChainRegressor("anova-f:alpha=1e-9 ridge")
+    with pytest.warns(FsframeWarning, match="kept no feature; the mean target of the training"):
+        made.fit(X, y)
+    np.testing.assert_allclose(made.predict(X), y.mean())
+    for rows in (np.arange(60) % 3 > 0, np.arange(60) % 3 == 0):
+        chain = ChainClassifier("anova-f:alpha=1e-9 knn")
+        with pytest.warns(FsframeWarning, match="the most frequent class of the training"):
+            chain.fit(X, rows)
+        assert (chain.predict(X) == (rows.mean() > 0.5)).all()
+        np.testing.assert_allclose(chain.predict_proba(X)[:, 1], rows.mean())
+
+
 SESSION = """
 import numpy as np, fsframe, warnings
 from joblib import Parallel, delayed
