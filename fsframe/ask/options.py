@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -20,6 +21,7 @@ from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
+from fsframe.registry import classifiers
 from fsframe.remarks import remark
 from fsframe.show.progress import Pace, ProgressBars, progress_shown
 from fsframe.storage import RunRecord
@@ -201,6 +203,9 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
         yield ask
 
 
+_OBJECT = re.compile(r"([A-Z]\w*)\((.*)\)", re.DOTALL)
+
+
 def classifier_text(text: str | None) -> str | None:
     """The stage for ``--classifier``: the given one, or ``sklearn`` if a class is given.
 
@@ -208,9 +213,19 @@ def classifier_text(text: str | None) -> str | None:
     'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
     >>> classifier_text("knn:k=5")
     'knn:k=5'
+
+    RequestError if it is an object of Python, such as ``LogisticRegression()``.
     """
     if text is None:
         return None
+    if made := _OBJECT.fullmatch(text.strip()):
+        own = {offer.name.replace("-", ""): offer.name for offer in classifiers.offers()}
+        name = own.get(made[1].lower())
+        stage = f"{name}{':' * bool(made[2])}{made[2]}" if name else f"sklearn:estimator={made[1]}"
+        raise RequestError(
+            f"a classifier is given as the text of a stage, not as an object: write {stage!r}"
+            + ", and its parameters as options, a JSON object" * bool(made[2] and not name)
+        )
     name, colon, rest = text.partition(":")
     if "." not in name or "/" in name:
         return text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation import folds
@@ -354,3 +357,19 @@ def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_
     train = data.with_counts(np.where(tested, 0, counts))
     fitted = Chain.parse("anova-f:top=2 knn:k=3").fit(train)
     assert (found.tables["predicted"][0, tested] == fitted.predict(data.X[tested])).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "stage"),
+    [
+        ("LogisticRegression()", "sklearn:estimator=LogisticRegression"),
+        ("LogisticRegression(C=2.0)", "sklearn:estimator=LogisticRegression"),
+        ("KNN(k=3)", "knn:k=3"),
+    ],
+)
+def test_an_object_as_classifier_is_told_the_stage_to_write(given: str, stage: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    with pytest.raises(RequestError, match=re.escape(f"write '{stage}'")):
+        fsframe.evaluate("mim:top=1", X, y, classifier=given, folds=2, repeats=1)
+    assert fsframe.evaluate("mim:top=1", X, y, classifier=stage, folds=2, repeats=1)
