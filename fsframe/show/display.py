@@ -345,22 +345,43 @@ def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
 
 
 def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
-    """Write the file of ``evaluate --csv``: number of kept features and measures of each fold.
+    """Write the measures of each fold, or of a stability study the metrics by set size.
 
     Raises
     ------
     RequestError
-        If the run is not an evaluation.
+        If the run is neither an evaluation nor a stability study.
     StoreError
         If the file exists already, or cannot be written.
     """
     protocol = _whole_protocol(record)
-    if not isinstance(protocol, RecordedEvaluation):
-        raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
-    columns = fold_columns(protocol.evaluation)
-    rows = zip(*columns.values(), strict=True)
-    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    if protocol is None:
+        raise RequestError(
+            "--csv writes the folds of an evaluation or the metrics of a stability study; this run "
+            "is neither (`fsframe table` writes its features)"
+        )
+    if isinstance(protocol, RecordedEvaluation):
+        columns = fold_columns(protocol.evaluation)
+        rows = zip(*columns.values(), strict=True)
+        lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    else:
+        lines = ["metric,k,value,low,high", *_stability_rows(protocol)]
     place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
+
+
+def _stability_rows(study: RecordedStability) -> Iterator[str]:
+    """Lines of a CSV file: each metric for the sets as kept, without k, then for the best k."""
+    for metric in study.tables.metrics:
+        values = [metric.value, *(metric.interval or (None, None))]
+        yield ",".join([metric.name, "", *map(_csv_cell, values)])
+        by_size = () if metric.by_size is None else metric.by_size.tolist()
+        for k, value in enumerate(by_size, 1):
+            yield f"{metric.name},{k},{_csv_cell(value)},,"
+
+
+def _csv_cell(value: float | None) -> str:
+    """A number in full; empty if it is missing."""
+    return "" if value is None or value != value else repr(float(value))
 
 
 def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.show.display import result_lines, result_object
+from fsframe.show.display import protocol_csv, protocol_object, result_lines, result_object
 from fsframe.table.dataset import Dataset
 from fsframe.text import printable, shown_width, table_lines
 
@@ -53,3 +55,23 @@ def test_columns_line_up_in_cells_of_the_terminal(name: str) -> None:
     # A joiner without a width of its own is written as an escape, and lined up as such.
     cell = printable(name)
     assert second == cell + " " * (len("plain name") - shown_width(cell)) + "     22"
+
+
+def test_a_stability_study_is_written_by_metric_and_set_size(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    chain = Chain.parse("stability-study:base='mim:top=2',n=4,metric=[nogueira,spearman]")
+    record = chain.run(Dataset.from_arrays(X, np.arange(30) % 2), seed=1)
+    protocol_csv(record, tmp_path / "s.csv", overwrite=False)
+    head, *lines = (tmp_path / "s.csv").read_text().splitlines()
+    assert head == "metric,k,value,low,high"
+    told = protocol_object(record, None)["stability"]
+    whole, *by_size = (line.split(",") for line in lines if line.startswith("nogueira"))
+    assert whole[:2] == ["nogueira", ""]
+    assert [float(cell) for cell in whole[2:]] == [
+        told["nogueira"]["value"],
+        *told["nogueira"]["interval"],
+    ]
+    assert [row[1] for row in by_size] == ["1", "2", "3", "4"]
+    assert float(by_size[1][2]) == told["nogueira"]["by_size"][1]
+    # A metric of rankings has no sizes.
+    assert [line.split(",")[1] for line in lines if line.startswith("spearman")] == [""]
