@@ -210,6 +210,12 @@ def pair_test_words(record: RunRecord) -> list[str]:
     among = max(tests.n_chosen_from, tests.n_tested)
     chosen = "the choice among" if among > tests.n_tested else "testing"
     words.append(f"q: p adjusted for {chosen} {counted(among, 'pair')}.")
+    if "g2" in tests.tables and np.isfinite(tests.tables.get("effect", np.nan)).any():
+        words.append(
+            "effect: change of the log odds by the product of both, one number for a straight "
+            "shape; p is of a test over bins, which sees any shape, and may be small where effect "
+            "± se includes 0."
+        )
     if tests.n_tested > len(tests.pairs):
         words.append("Dashes: larger p, or values that cannot show an interaction.")
     return words

@@ -75,3 +75,14 @@ def test_a_stability_study_is_written_by_metric_and_set_size(tmp_path: Path) -> 
     assert float(by_size[1][2]) == told["nogueira"]["by_size"][1]
     # A metric of rankings has no sizes.
     assert [line.split(",")[1] for line in lines if line.startswith("spearman")] == [""]
+
+
+def test_an_effect_within_its_error_beside_a_small_p_is_explained() -> None:
+    # The class depends on whether both are far from 0, on either side: no product shows that.
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    y = (np.abs(X[:, 0]) > 0.7) ^ (np.abs(X[:, 1]) > 0.7)
+    record = Chain.parse("interactions").run(Dataset.from_arrays(X, y.astype(int)), seed=1)
+    effect, error = record.pair_tests.tests.values_of(0, 1, ("effect", "standard_error"))
+    assert record.pair_tests.tests.p_values[0] < 1e-4 and abs(effect) < 2 * error
+    shown = " ".join(" ".join(result_lines(record, None)).split())
+    assert "p is of a test over bins, which sees any shape" in shown
