@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -11,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.errors import DataError, FsframeError, RequestError
+from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 from fsframe.evaluation.comparison import ROPE, leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
@@ -24,6 +25,7 @@ from fsframe.params import text as any_text
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import SETTLES
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, with_further_files
 from fsframe.text import did_you_mean
@@ -348,6 +350,11 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
         path = folder / options["path"]
         try:
             data = read(path, **reading)
+        except UntidyTableError as error:
+            faults.add(f"{key}.path", error.problem.removesuffix(SETTLES))
+            for way in error.ways:
+                faults.add(key, f"what would settle it: {_as_keys(way)}")
+            continue
         except FsframeError as error:
             faults.add(f"{key}.path", error)
             continue
@@ -361,18 +368,27 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
     return tuple(tables)
 
 
+def _as_keys(way: Mapping[str, Any]) -> str:
+    """Arguments of `fsframe.read` as keys of a study file, where columns are numbered from 1."""
+    keys = {key: value + 1 if type(value) is int else value for key, value in way.items()}
+    return "; ".join(f"{key} = {json.dumps(v, ensure_ascii=False)}" for key, v in keys.items())
+
+
 def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:
     reading = {}
     for name, value in options.items():
         if name in ("path", "name"):
             continue
+        kinds = READING.get(name, ())
+        if isinstance(value, str) and list in kinds and str not in kinds:
+            value = [value]
         if name not in READING:
             known = ("path", "name", *READING)
             hint = did_you_mean(name, known) or f"; keys are {', '.join(known)}"
             faults.add(f"{key}.{name}", f"there is no such key{hint}")
-        elif type(value) not in READING[name] or not of_texts(value):
-            kinds = " or ".join(_WORDS[kind] for kind in READING[name])
-            faults.add(f"{key}.{name}", f"must be {kinds}, not {value!r}")
+        elif type(value) not in kinds or not of_texts(value):
+            wanted = " or ".join(_WORDS[kind] for kind in kinds)
+            faults.add(f"{key}.{name}", f"must be {wanted}, not {value!r}")
         else:
             # Columns are numbered from 1 in study files, from 0 in the library.
             number = isinstance(value, int) and not isinstance(value, bool) and value > 0

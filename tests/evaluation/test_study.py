@@ -223,6 +223,18 @@ def test_ordinal_columns_of_a_table_are_ranked(folder):
     assert table.data.X[:3, 0].tolist() == [0, 1, 2]
 
 
+def test_one_name_may_stand_where_a_list_is_wanted(folder):
+    plan = 'name = "x"\nchains = ["mim:top=1 knn"]\n[[tables]]\npath = "ids.csv"\n'
+    lines = [f"r{row},{row % 7},{row % 5},{'ab'[row % 2]}" for row in range(40)]
+    (folder / "ids.csv").write_text("\n".join(["id,u,v,class", *lines]))
+    (folder / "ids.toml").write_text(plan)
+    with pytest.raises(RequestError, match=r'tables\[0\]: what would settle it: drop = \["id"\]'):
+        read_plan(folder / "ids.toml")
+    (folder / "ids.toml").write_text(plan + 'drop = "id"\n')
+    [table] = read_plan(folder / "ids.toml").tables
+    assert table.data.feature_names == ("u", "v")
+
+
 def test_every_fault_is_reported_at_once_with_its_key_and_what_is_allowed(folder):
     (folder / "bad.toml").write_text(
         """
