@@ -141,6 +141,22 @@ def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(
     assert done.stdout.count("::TestGap::test_") >= 35
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_plugin_passes_its_own_settings_of_ruff(kind: str, tmp_path: Path) -> None:
+    ruff = shutil.which("ruff")
+    if ruff is None:
+        pytest.skip("ruff is not installed")
+    for path, text in plugin_files(f"my-{kind}", kind).items():
+        file = tmp_path / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for words in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [ruff, *words, "--no-cache", "."], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_no_kind_is_without_a_template() -> None:
     offered = {f"{kind.replace('-', '_')}s" for kind in KINDS if kind != "wrapping"}
     assert offered == {
