@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fsframe.cli.commands.offers import plugin_files
 from tests.command_line import FAKES
 from tests.same_process import fsframe
 
@@ -52,6 +53,18 @@ def test_an_example_stands_on_the_page_and_is_short(name: str) -> None:
     code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
     assert code in (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
     assert len(code.splitlines()) <= 40
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("agreement", "stability-metric"), ("cost", "measure"), ("halves", "wrapping")],
+)
+def test_the_page_shows_what_new_plugin_writes(name: str, kind: str) -> None:
+    files = plugin_files(name, kind)
+    page = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
+    assert files[f"fsframe_{name}/{name}.py"] in page
+    assert f"new-plugin {name} --kind {kind}" in page
+    assert "docs/hooks.md" in files["README.md"]
 
 
 def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Path) -> None:
