@@ -412,7 +412,9 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
             chain.check_request(training.data)
             steps = chain.steps(training.data, run, training.upstream)
             results: list[StageResult] = list(islice(steps, len(chain.selecting)))
-            if results and chain.classifier is not None and not results[-1].selected.size:
+            last = results[-1] if results and chain.classifier is not None else None
+            if isinstance(last, Selection) and not last.selected.size:
+                assert chain.classifier is not None
                 results.append(_without_columns(training.data, chain.classifier.method_name()))
             else:
                 results += steps
