@@ -177,6 +177,8 @@ class InvarianceChecks(SelectorChecks):
         self._assert_unchanged(turned, data, "with classes in reverse")
         # A method that takes codes for numbers may not notice that three classes are reversed.
         data = tables.classes(45, n_classes=3)
+        if list(self.make().task_problems(data)):
+            return
         turned = data.with_labels((data.y + 1) % 3)
         self._assert_unchanged(turned, data, "with three classes turned")
 

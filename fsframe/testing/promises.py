@@ -177,6 +177,7 @@ class PromiseChecks(SelectorChecks):
     def test_every_class_counts(self) -> None:
         self._of_classes()
         method, data = self.make(), tables.only_two_apart((1, 2))
+        self._assert_takes(data)
         turned = data.with_labels(np.roll(data.y, 1))
         only_if(not _same(method.select(data), method.select(turned)), "it does not use the label")
         for pair in ((0, 1), (0, 2), (1, 2)):
@@ -331,6 +332,7 @@ class TableChecks(SelectorChecks):
     def test_three_classes_are_accepted(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
+        self._assert_takes(data)
         selection = self._result(data)
         assert_sound(selection, data)
         assert_first(selection, 1, "separates three classes")

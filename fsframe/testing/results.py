@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -127,6 +128,13 @@ class SelectorChecks(FitChecks):
         """A table with covariates, whose label holds classes if the method accepts them."""
         task = "classification" if "classification" in self.make().tasks else "regression"
         return Dataset.from_arrays(X, y, task=task).with_roles(adjust=covariates)
+
+    def _assert_takes(self, data: Dataset) -> None:
+        """Not applicable if `task_problems` refuses the label of `data`, which must stop a run."""
+        problems = list(self.make().task_problems(data))
+        if problems:
+            assert_refused(partial(self._result, data), "a label that task_problems refuses")
+        only_if(not problems, "; ".join(problems))
 
     def _of_classes(self) -> Dataset:
         only_if("classification" in self.make().tasks, "it does not accept classes")

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+import attrs
 import pytest
 
 import fsframe
@@ -18,7 +19,7 @@ from fsframe.errors import FsframeError
 from fsframe.registry import measures, readers, regressors
 from fsframe.registry.importing import declared
 from fsframe.show.citations import bibtex_of, cited_keys, identifiers, publications
-from fsframe.testing import suite_for, tables
+from fsframe.testing import SelectorConformance, conformance, run_checks, suite_for, tables
 
 REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
 BUNDLED = [
@@ -109,7 +110,7 @@ _DIGESTS = """
 import json, sys
 import fsframe
 from fsframe.errors import FsframeError
-from fsframe.testing import suite_for, tables
+from fsframe.testing import SelectorConformance, conformance, run_checks, suite_for, tables
 found = {}
 for name in json.loads(sys.argv[1]):
     method = suite_for(name)().make()
@@ -138,3 +139,26 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
         data = tables.suited(method.tasks)
         here = method.select(data, seed=3)
         assert found[name] == here.selected.tobytes().hex() + here.scores.tobytes().hex(), name
+
+
+@attrs.frozen(kw_only=True)
+class TwoClasses(fsframe.selectors["anova-f"]):
+    """A method that refuses a third class before any work."""
+
+    def task_problems(self, data):
+        yield from super().task_problems(data)
+        if data.task == "classification" and data.n_classes != 2:
+            yield "it is for two classes"
+
+
+def test_checks_of_three_classes_do_not_apply_to_a_method_that_declares_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conformance, "TALLY", {})
+    body = {"make": staticmethod(TwoClasses), "exceptions": {}}
+    outcomes = {o.check: o for o in run_checks(type("TestTwo", (SelectorConformance,), body))}
+    for check in ("three_classes_are_accepted", "every_class_counts"):
+        assert outcomes[check].status == "not applicable"
+        assert outcomes[check].detail == "it is for two classes"
+    assert outcomes["order_of_classes_does_not_matter"].status == "passed"
+    assert not [o for o in outcomes.values() if o.status == "failed" and "class" in o.check]
