@@ -370,8 +370,20 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
 
 def _as_keys(way: Mapping[str, Any]) -> str:
     """Arguments of `fsframe.read` as keys of a study file, where columns are numbered from 1."""
-    keys = {key: value + 1 if type(value) is int else value for key, value in way.items()}
-    return "; ".join(f"{key} = {json.dumps(v, ensure_ascii=False)}" for key, v in keys.items())
+    return "; ".join(f"{key} = {_as_toml(value)}" for key, value in way.items())
+
+
+def _as_toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = (f"{json.dumps(str(_from_one(k)))} = {_as_toml(v)}" for k, v in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    return json.dumps(_from_one(value), ensure_ascii=False)
+
+
+def _from_one(key: Any) -> Any:
+    return key + 1 if type(key) is int else key
 
 
 def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:

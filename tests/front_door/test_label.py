@@ -90,7 +90,14 @@ def test_a_table_in_parts_asks_for_its_label_too(here: Path) -> None:
 def test_a_study_says_what_to_write_into_its_file(call: Call, untidy: Path) -> None:
     Path("study.toml").write_text('chains = ["mim:top=2 knn"]\ntables = ["patients.csv"]\n')
     done = call("study study.toml")
-    assert done.code == 2 and "label='Outcome', drop=[" in done.err
+    assert done.code == 2 and 'label = "Outcome"; drop = ["PatientID"' in done.err
+    way = next(line for line in done.err.splitlines() if 'label = "Outcome"' in line)
+    keys = way.partition("it: ")[2].replace("; ", "\n")
+    Path("study.toml").write_text(
+        f'chains = ["mim:top=2 knn"]\nfolds = 3\n[[tables]]\npath = "patients.csv"\n{keys}\n'
+    )
+    again = call("study study.toml --dry-run")
+    assert again.code == 0, again.err
 
 
 def test_a_last_column_that_is_a_label_needs_no_option(here: Path) -> None:
