@@ -170,9 +170,10 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
     limit = "" if memory is None else f", memory={memory}"
     with contextlib.ExitStack() as opened:
         engine: Any = executor
+        pace: Pace | None = None
 
         def ask(request: Request) -> RunRecord:
-            nonlocal engine
+            nonlocal engine, pace
             if request.part:
                 bars.begin_part(request.part)
             what = f"{str(request.chain)!r}, …, seed={request.seed}{limit}"
@@ -189,14 +190,16 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
                 return answer
             if engine is None and workers is not None:
                 engine = opened.enter_context(open_engine(workers=workers))
-            hint = "" if engine is not None else workers_hint(request.chain, "workers=")
-            pace = Pace(remark, hint)
+            if pace is None:
+                hint = "" if engine is not None else workers_hint(request.chain, "workers=")
+                pace = Pace(remark, hint)
+            measured = pace
             with progress_shown(options.get("progress", True), bars) as shown:
 
                 def listener(progress: Progress) -> None:
                     assert shown is not None
                     shown(progress)
-                    pace(progress)
+                    measured(progress)
 
                 return request.run(engine, None if shown is None else listener)
 

@@ -34,7 +34,7 @@ from fsframe.cli.terminal import (
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
-from fsframe.show.progress import Pace, ProgressBars
+from fsframe.show.progress import MINUTE, Pace, ProgressBars
 from fsframe.system import STOPPING
 from fsframe.table.roles import with_further_files
 from fsframe.text import duration, facts, printable
@@ -81,6 +81,8 @@ class Reporter:
             click.get_current_context().with_resource(remarks)
         self._line = None if quiet or events else ProgressBars()
         self._pace: Pace | None = None
+        # Whether a forecast was given, for the first of many runs.
+        self.told_length = False
 
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> Reporter:
@@ -97,7 +99,8 @@ class Reporter:
 
     def watch_pace(self, hint: str) -> None:
         """From now on, note how long the work may still take (`Pace`)."""
-        self._pace = Pace(self.note, hint)
+        if self._pace is None:
+            self._pace = Pace(self.note, hint)
 
     def event(self, event: str, **about: Any) -> None:
         """Print an event, if JSON is requested."""
@@ -233,7 +236,7 @@ def run_request(
     return record
 
 
-_MINUTE, _HOUR = 60.0, 3600.0
+_HOUR = 3600.0
 
 
 def _tell_length(request: Request, engine: Engine | None, reporter: Reporter) -> None:
@@ -247,13 +250,17 @@ def _tell_length(request: Request, engine: Engine | None, reporter: Reporter) ->
 
     chain, data = request.chain, request.data
     hint = "" if engine is not None else workers_hint(chain, "--workers ")
+    if reporter.told_length:
+        # The runs of a comparison or a study are alike.
+        return
     cost = chain.cost(data.n_samples, data.n_features) if isinstance(chain, Chain) else None
+    reporter.told_length = cost is not None and cost.seconds > MINUTE
     if cost is None:
         reporter.watch_pace(hint)
     elif cost.seconds > _HOUR:
         if hint:
             reporter.note(hint)
-    elif cost.seconds > _MINUTE:
+    elif cost.seconds > MINUTE:
         about = duration(cost.seconds)
         forecast = f"forecast: about {about} of processor time, correct within a factor of three"
         reporter.note(f"{forecast}; {hint}" if hint else forecast)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _AFTER = 2.0
 _EVERY = 0.1
 _WIDTH = 24
-_ENOUGH, _MINUTE = 20.0, 60.0
+_ENOUGH, MINUTE = 20.0, 60.0
 _ERASE, _SHOW_CURSOR = "\r\033[K", "\033[?25h"
 
 
@@ -125,7 +125,7 @@ class Pace:
             self._begun[which] = now, done
         elif now - began >= _ENOUGH and done > first:
             rest = (now - began) / (done - first) * (progress.total - done)
-            if rest >= _MINUTE:
+            if rest >= MINUTE:
                 self._told = True
                 about = f"{progress.label}: {done} of {progress.total}, about {duration(rest)}"
                 self._tell(f"{about} remain{'; ' * bool(self._hint)}{self._hint}")

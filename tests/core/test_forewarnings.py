@@ -151,3 +151,8 @@ def test_a_run_of_minutes_is_told_with_what_divides_it(tmp_path, monkeypatch):
     monkeypatch.setattr(Chain, "cost", lambda *_: Cost(seconds=7200.0, formula="7200"))
     told = fsframe(*words).err
     assert told.count("forecast") == 1 and "2.0 hours" in told and "--workers 3" in told
+    # Runs of a comparison are alike: one note tells of all.
+    monkeypatch.setattr(Chain, "cost", lambda *_: Cost(seconds=200.0, formula="200"))
+    many = fsframe("compare", "mim knn", "variance knn", "on", str(path), "--folds", "2",
+                   "--repeats", "1").err  # fmt: skip
+    assert many.count("forecast") == 1
