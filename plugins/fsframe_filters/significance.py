@@ -90,8 +90,10 @@ class AnovaF(Selector):
     With ``spread=true`` a feature is also kept if the spread of a numeric target changes with it:
     Glejser's F of the line (for nominal columns, of the means of levels) through |e| − μe, e the
     residuals of the model above and μ the mean of their signs, without which tests of skewed
-    targets have too small p (Im). p is twice the smaller of the two, at most 1, and the score
-    −log₁₀ p.
+    targets have too small p (Im). p is twice the smaller of the two, at most 1.
+
+    F of different degrees of freedom are not comparable. In tables with nominal columns, and with
+    `curved` or `spread`, the score is therefore −log₁₀ p, unless ``rank_by=statistic``.
 
     With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
     are independent draws and values within a class are normal of equal variance (approximately
@@ -140,6 +142,12 @@ class AnovaF(Selector):
     spread: bool = param(
         False, flag(), help="For a numeric target: test also whether its spread changes."
     )
+    rank_by: str = param(
+        "auto",
+        choice("auto", "statistic", "p-value"),
+        help="Rank by F, or by −log₁₀ of its p-value. auto: by F if the F of all features have the "
+        "same distribution, otherwise by the p-value.",
+    )
     missing: str = param(
         "refuse",
         choice("refuse", "pairwise"),
@@ -177,6 +185,8 @@ class AnovaF(Selector):
                 yield f"anova-f: {name}=true is for numeric targets; leave it out"
             elif data.covariates is not None:
                 yield f"anova-f: {name}=true has no partial F (--adjust); leave it out"
+        if self.spread and self.rank_by == "statistic":
+            yield "anova-f: spread=true makes two tests of a feature; leave out rank_by=statistic"
 
     def ignores_time(self) -> str:
         return super().ignores_time() or order_matters(self)
@@ -242,6 +252,9 @@ class AnovaF(Selector):
             scores[numeric], log_p[numeric] = tests
             if exact:
                 log_p[numeric] = _with_exact_p(values, data, log_p[numeric])
+        if self._ranked_by_p(data):
+            # Zeros without a sign.
+            scores = np.minimum(-log_p / np.log(10.0), np.finfo(float).max) + 0.0
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
@@ -260,6 +273,11 @@ class AnovaF(Selector):
             selected=tested.selected, scores=scores, tables=tested.tables,
             warnings=(*notes, *tested.notes),
         )  # fmt: skip
+
+    def _ranked_by_p(self, data: Dataset) -> bool:
+        """Whether features are ranked by p, as F with different degrees of freedom must be."""
+        differ = self.curved or self.spread or bool(data.categorical.any())
+        return self.rank_by == "p-value" or (self.rank_by == "auto" and differ)
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
         """Whether small p-values of ranks are made exact if there are few rows: if they decide."""
@@ -392,7 +410,7 @@ def _f_statistics(
     curved: bool,
     spread: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """F (with `spread` −log₁₀ p) and log p of some columns, as (m,) each."""
+    """F and log p of some columns, as (m,) each."""
     # Samples along the last axis: each row is summed alone, whatever the width of the block.
     values, known = np.ascontiguousarray(block.T), np.ascontiguousarray(present.T)
     m = len(values)
@@ -487,9 +505,8 @@ def _better_of_two(
     of_mean: tuple[NDArray[np.float64], NDArray[np.float64]],
     of_spread: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """−log₁₀ p and log p of the better of two tests of each column, by Bonferroni."""
-    log_p = np.minimum(0.0, np.log(2.0) + np.minimum(of_mean[1], of_spread[1]))
-    return np.minimum(-log_p / np.log(10.0), np.finfo(float).max), log_p
+    """F of the means, and log p of the better of two tests of each column, by Bonferroni."""
+    return of_mean[0], np.minimum(0.0, np.log(2.0) + np.minimum(of_mean[1], of_spread[1]))
 
 
 _NO_TEST, _BY_CHI2 = -1.0, 0.0
@@ -499,7 +516,7 @@ _NO_TEST, _BY_CHI2 = -1.0, 0.0
 def _nominal_statistics(
     block: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64], *, spread: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """F (with `spread` −log₁₀ p) and log p of some nominal columns, as (m,) each."""
+    """F and log p of some nominal columns, as (m,) each."""
     classes = data.n_classes if data.task == "classification" else 0
     tests = _log_p_of([_test_of_levels(values, data.y, weights, classes) for values in block.T])
     if not spread:

@@ -47,7 +47,7 @@ def test_anova_f_is_that_of_groups_for_levels():
 
     data = _table()
     groups = [data.y[data.X[:, 1] == level] for level in range(LEVELS)]
-    scores = fsframe.Chain.parse("anova-f").run(data).scores
+    scores = fsframe.Chain.parse("anova-f:rank_by=statistic").run(data).scores
     assert scores[1] == pytest.approx(f_oneway(*groups).statistic, rel=1e-10)
 
 

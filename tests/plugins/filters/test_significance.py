@@ -87,6 +87,37 @@ def test_chi2_by_p_value_does_not_reward_many_levels():
     assert fsframe.selectors["chi2"](top=1, rank_by="p-value").select(data).selected.tolist() == [1]
 
 
+def mixed(seed: int) -> Dataset:
+    """Five relevant features of 20: two numbers, a column of 0 and 1, and two of levels."""
+    rng = np.random.default_rng(seed)
+    numeric, binary = rng.normal(size=(200, 8)), (rng.random((200, 6)) < 0.4).astype(float)
+    levels = np.column_stack([rng.integers(0, 3 + j % 4, size=200) for j in range(6)])
+    score = 1.2 * numeric[:, :2].sum(axis=1) + 2 * binary[:, 0]
+    score += 2.0 * (levels[:, 0] == 1) + 2.0 * (levels[:, 1] >= 2)
+    y = score + rng.logistic(size=200) > np.median(score)
+    X = np.hstack([numeric, binary, levels])
+    return Dataset.from_arrays(X, y.astype(int), categorical=range(14, 20))
+
+
+def test_f_of_different_laws_are_ranked_by_p():
+    best = {"auto": 0, "statistic": 0, "p-value": 0}
+    for seed in range(60):
+        data = mixed(seed)
+        for rank_by in best:
+            found = fsframe.selectors["anova-f"](top=5, rank_by=rank_by).select(data)
+            best[rank_by] += np.isin(found.selected, [0, 1, 8, 14, 15]).sum()
+            if rank_by == "auto":
+                p = found.tables["p_values"]
+                assert (np.diff(p[np.argsort(-found.scores, kind="stable")]) >= 0).all()
+    assert best["auto"] == best["p-value"] > best["statistic"]
+    only = Dataset.from_arrays(data.X[:, :14], data.y)
+    plain = fsframe.selectors["anova-f"]().select(only)
+    assert_allclose(plain.scores, f_classif(only.X, only.y)[0])
+    by_p = fsframe.selectors["anova-f"](rank_by="p-value").select(only)
+    assert by_p.selected.tolist() == plain.selected.tolist()
+    assert_allclose(10.0**-by_p.scores, f_classif(only.X, only.y)[1])
+
+
 def signal(seed: int, n: int = 80, p: int = 40, real: int = 5) -> Dataset:
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % 2)
@@ -190,7 +221,8 @@ def test_f_of_a_parabola_is_that_of_least_squares():
     rng = np.random.default_rng(5)
     X = np.c_[rng.normal(size=(50, 2)) * [1, 1e80] + [1e3, 0], np.arange(50) % 2]
     y = X[:, 1] ** 2 * 1e-160 + rng.normal(size=50)
-    found = fsframe.selectors["anova-f"](curved=True).select(Dataset.from_arrays(X, y))
+    method = fsframe.selectors["anova-f"](curved=True, rank_by="statistic")
+    found = method.select(Dataset.from_arrays(X, y))
     for column, unit in ((0, 1.0), (1, 1e80)):
         x = (X[:, column] - X[:, column].mean()) / unit
         model = np.c_[np.ones(50), x, x**2]
@@ -269,6 +301,12 @@ def test_parabolas_and_spreads_are_for_numeric_targets_without_covariates(name):
     data = Dataset.from_arrays(rng.normal(size=(20, 3)), rng.normal(size=20), ["a", "b", "c"])
     with pytest.raises(DataError, match="no partial F"):
         method.select(data.with_roles(adjust="c"))
+
+
+def test_two_tests_of_a_feature_have_no_single_statistic():
+    data = Dataset.from_arrays(np.arange(20.0)[:, None] % 7, np.arange(20.0))
+    with pytest.raises(DataError, match="leave out rank_by=statistic"):
+        fsframe.selectors["anova-f"](spread=True, rank_by="statistic").select(data)
 
 
 @pytest.mark.parametrize("chain", ["anova-f", "chi2"])
