@@ -252,6 +252,27 @@ def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = Tru
     return Found(records=records, paths=paths, name=paths[0].with_suffix(""))
 
 
+def study_file(text: str) -> Path | None:
+    """The file of the study that `text` names, itself or by its folder; None for anything else."""
+    path = Path(text)
+    inside = path / "study.zip"
+    if inside.is_file():
+        return inside
+    return path if path.suffix == ".zip" else None
+
+
+def files_named(text: str) -> list[Path]:
+    """The study, or the run files, that `text` names.
+
+    Raises
+    ------
+    StoreError
+        As `find_runs`.
+    """
+    file = study_file(text)
+    return find_runs([text]) if file is None else [file]
+
+
 def find_comparison(text: str) -> Found | None:
     """The study in a file or its folder, or the comparison in a folder; None for anything else.
 
@@ -262,22 +283,23 @@ def find_comparison(text: str) -> Found | None:
     RequestError
         If the runs in the folder do not form a comparison.
     """
+    file = study_file(text)
+    if file is None and not Path(text).is_dir():
+        return None
+
     from fsframe.evaluation.comparison import study_of_runs
     from fsframe.show.comparisons import recorded_results
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 
-    path = Path(text)
-    inside = path / "study.zip"
-    if path.suffix == ".zip" or inside.is_file():
-        file = inside if inside.is_file() else path
+    if file is not None:
         study = load_study(file)
         records = list(study.runs.values())
         return Found(records=records, paths=[file], name=file.with_suffix(""), study=study)
-    results = recorded_results(path) if path.is_dir() else None
+    results = recorded_results(Path(text))
     if results is None:
         return None
-    folder, files = path.resolve(), find_runs([text])
+    folder, files = Path(text).resolve(), find_runs([text])
     records = [load_run(file) for file in files]
     of_table = [record for record in records if _is_row(record, results)]
     study = study_of_runs(of_table, results.chains, [results.metric], name=folder.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import numpy as np
@@ -45,6 +46,10 @@ def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path):
         frame.to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.17g")
     done = command("study", str(tmp_path / "study.toml"), "-q")
     assert done.code == 0, done.err
+    shown = command("show", str(tmp_path / "study"), "--json")
+    assert set(json.loads(shown.out)["comparisons"]) == {"balanced-accuracy", "auc"}
+    verified = command("verify", str(tmp_path / "study"))
+    assert "study.zip: sound, " in verified.out
     left = fsframe.load_study(tmp_path / "study")
     assert left.record.asked() | {"sha256": 0} == studied.record.asked() | {"sha256": 0}
     for cell, run in left.record.runs.items():

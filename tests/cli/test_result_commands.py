@@ -95,10 +95,15 @@ def test_a_picture_is_written_and_not_over_another(call: Call, here: Path) -> No
 
 
 def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
-    assert call(
+    compared = call(
         "compare", "mim:top=1 margin", "jmi:top=1 margin", "on", "small.csv", "-o", "folder",
         "--folds", "3", "--repeats", "1",
-    ).code == 0  # fmt: skip
+    )  # fmt: skip
+    assert compared.code == 0
+    shown = call("show folder")
+    assert shown.code == 0 and shown.out.strip() in compared.out and "all: margin" in shown.out
+    verified = call("verify folder")
+    assert verified.code == 0 and verified.out.count(": sound") == 3
     assert (here / "folder" / "results.csv").is_file()
     assert call("plot pareto folder -o a.svg").code == 0
     (here / "folder").rename(here / "folder.v2")
@@ -129,6 +134,8 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     assert refused.code == 2 and "name one run and one table" in refused.err
     (here / "empty").mkdir()
     assert "no run file in the folder" in call("plot pareto empty -o b.svg").err
+    assert "name a run file in it" in call("show empty").err
+    assert "fsframe table folder -o a.csv" in call("show folder --csv a.csv").err
 
 
 def test_wrong_requests_leave_nothing(call: Call, here: Path) -> None:

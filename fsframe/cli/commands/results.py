@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
 from fsframe.cli.run_file import (
+    find_comparison,
     find_results,
     is_stdout,
     not_to_replace,
@@ -25,6 +26,9 @@ from fsframe.errors import RequestError
 from fsframe.registry import writers
 from fsframe.text import facts
 
+if TYPE_CHECKING:
+    from fsframe.storage.study_file import StudyRecord
+
 
 @click.command()
 @click.argument("run", type=click.Path())
@@ -34,12 +38,20 @@ from fsframe.text import facts
 def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.
 
+    RUN may be the folder of a comparison, or a study: then its results and tests are shown.
+
     \b
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
     from fsframe.show.display import file_lines, protocol_csv, protocol_object
 
+    compared = find_comparison(run)
+    if compared is not None and compared.study is not None:
+        if csv_out is not None:
+            raise RequestError(f"--csv is for a single run; fsframe table {run} -o {csv_out}")
+        _show_comparison(compared.study, as_json=as_json)
+        return
     path, record = open_run(run)
     if csv_out is not None:
         used = not_to_replace([path], [record])
@@ -50,6 +62,18 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
         say_json({**protocol_object(record, path), **of_file})
         return
     say_lines(file_lines(record, path))
+
+
+def _show_comparison(study: StudyRecord, *, as_json: bool) -> None:
+    from fsframe.evaluation.comparison import study_comparisons
+    from fsframe.show.comparisons import comparison_lines, comparison_object
+
+    comparisons = study_comparisons(study)
+    if as_json:
+        objects = {metric: comparison_object(each) for metric, each in comparisons.items()}
+        say_json({**study.asked(), "comparisons": objects})
+        return
+    say_lines(comparison_lines(comparisons[study.measures[0]]))
 
 
 @click.command()

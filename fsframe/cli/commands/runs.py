@@ -15,7 +15,14 @@ import click
 from fsframe.atomic import check_destination
 from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_option
 from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
-from fsframe.cli.run_file import is_table, open_run, source_of_run, table_after_on, table_of_run
+from fsframe.cli.run_file import (
+    files_named,
+    is_table,
+    open_run,
+    source_of_run,
+    table_after_on,
+    table_of_run,
+)
 from fsframe.cli.running import (
     Reporter,
     check_log,
@@ -28,6 +35,7 @@ from fsframe.cli.running import (
 )
 from fsframe.cli.terminal import json_option, option, quiet_option, say
 from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.text import counted
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
@@ -326,12 +334,20 @@ def _verdict_text(outcome: Any) -> str:
 def verify(runs: tuple[str, ...]) -> None:
     """Check the integrity of run files: the seal, the layout, every checksum and digest.
 
+    A folder stands for all run files in it, and a study for the runs that it holds.
+
     \b
     Example:
       fsframe verify examples/parkinsons.immigrate-npfs.h5
     """
-    for run in runs:
-        path, record = open_run(run)
+    from fsframe.storage import load_run
+    from fsframe.storage.study_file import load_study
+
+    for path in (path for run in runs for path in files_named(run)):
+        if path.suffix == ".zip":
+            say(f"{path}: sound, {counted(len(load_study(path).runs), 'run')}")
+            continue
+        record = load_run(path)
         say(f"{path}: sound")
         mixed = record.environment.get("mixed")
         if mixed:
