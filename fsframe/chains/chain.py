@@ -530,7 +530,7 @@ class Chain:
             restart=restart,
             mixed=mixed,
         )
-        return request.run(executor, listener, checkpoint)
+        return request.run(executor, listener, checkpoint).as_result()
 
 
 def _last(results: Iterator[StageResult]) -> Selection:

@@ -176,7 +176,7 @@ class Request:
             with self._observed(active, None):
                 record = self._recorded(run, active)
                 _notify_end(active, record)
-            return record.as_result()
+            return record
         # Made absolute now, since a plugin may change the working directory.
         target = check_destination(
             self.out, overwrite=self.overwrite, apart_from=[*self._tables(), self.source or None]
@@ -193,7 +193,7 @@ class Request:
             for text in units.notes[known:]:
                 warnings.warn(text, FsframeWarning, stacklevel=3)
             _notify_end(active, record)
-        return record.as_result()
+        return record
 
     def _context(
         self, executor: Engine | Executor | None, listener: Callable[[Progress], None] | None
