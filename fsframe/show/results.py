@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import RequestError, StoreError
+from fsframe.errors import FsframeWarning, RequestError, StoreError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
 
 _WARNINGS_SHOWN = 10
+_OF_FIT = {
+    "groups": "groups", "weights": "sample_weight", "time": "times", "adjust": "adjust",
+}  # fmt: skip
+"""Roles of rows in the environment of a run, and the arguments of `fit` of estimators."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -69,8 +74,8 @@ class SelectionResult(RunRecord):
         return "\n".join(map(printable, result_lines(self, None)))
 
     def _repr_html_(self) -> str:
-        warnings = warning_lines(self, _WARNINGS_SHOWN, "all_warnings()")
-        facts = [table_facts(self), *warnings]
+        noted = warning_lines(self, _WARNINGS_SHOWN, "all_warnings()")
+        facts = [table_facts(self), *noted]
         return html_block(f"{self.chain} on {self.data.name}", facts, *self._tables())
 
     def _tables(self) -> Iterator[str]:
@@ -159,7 +164,18 @@ class SelectionResult(RunRecord):
         return fitted_selector(self.chain, selections, self.feature_names, **settings)
 
     def _estimator_settings(self) -> dict[str, Any]:
-        """Parameters of an estimator besides the chain, as this run had them."""
+        """Parameters of an estimator besides the chain, as this run had them.
+
+        Warns of what the run knew of rows, which a run does not store.
+        """
+        needed = [f"{of_fit}=" for role, of_fit in _OF_FIT.items() if role in self.environment]
+        if needed:
+            warnings.warn(
+                f"to_sklearn: the run used roles of rows, which an estimator gets as arguments of "
+                f"`fit`: {', '.join(needed)}",
+                FsframeWarning,
+                stacklevel=3,
+            )
         return {
             "always_keep": self.environment.get("keep"),
             "feature_groups": self.environment.get("feature_groups"),

@@ -172,5 +172,17 @@ def test_a_run_hands_its_roles_to_the_estimator(frame, X) -> None:
     assert np.array_equal(again.get_support(), made.get_support())
 
 
+def test_an_estimator_of_a_run_says_which_roles_of_rows_fit_needs(frame) -> None:
+    table = frame[[*"abcde", "y", "site"]].astype({"site": str})
+    found = fsframe.select("mim:top=1", table, label="y", adjust="site")
+    with pytest.warns(fsframe.sklearn.FsframeWarning, match="arguments of `fit`: adjust=$"):
+        made = found.to_sklearn()
+    again = made.fit(table[[*"abcde"]], table["y"], adjust=table["site"])
+    assert np.array_equal(again.scores_, found.scores)
+    grouped = fsframe.evaluate("mim:top=1 knn", table, label="y", groups="site", folds=2)
+    with pytest.warns(fsframe.sklearn.FsframeWarning, match="arguments of `fit`: groups=$"):
+        grouped.to_sklearn()
+
+
 def test_a_method_with_keep_of_its_own_has_both() -> None:
     assert {"keep", "always_keep"} <= set(Interactions().get_params())
