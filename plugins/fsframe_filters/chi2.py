@@ -49,7 +49,8 @@ class Chi2(ScoredFilter):
     feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
     the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
     With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
-    For `alpha` and what it promises see `anova-f`; besides, χ² is approximate with few rows a cell.
+    Importance weights of rows are scaled to a sum of n. For `alpha` and what it promises see
+    `anova-f`; besides, χ² is approximate with few rows a cell.
 
     References
     ----------
@@ -90,6 +91,11 @@ class Chi2(ScoredFilter):
             # Classes of one stratum are adjacent.
             seen = labels_with_strata(data, self.discretiser())[0]
             strata = int(data.covariates.strata().max()) + 1
+        if upstream is not None and upstream.instance_weights is not None:
+            # χ² grows with the sum of the weights, which is the number of rows for any scale.
+            given = upstream.instance_weights
+            scale = data.n_samples / max(given.sum(), 1e-300)
+            upstream = attrs.evolve(upstream, instance_weights=given * scale)
         # Codes are kept, because the tables of listed features need them.
         encoded, bins = self.encode(seen, upstream, run)
         statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)

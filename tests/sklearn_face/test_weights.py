@@ -133,6 +133,21 @@ def test_weights_of_chains_are_repeated_rows_or_refused(kind: Any, chain: str) -
     assert weights_are_rows(lambda: kind(chain), X, y) == (chain in accepts)
 
 
+@pytest.mark.parametrize("kind", [fsframe.sklearn.AnovaF, fsframe.sklearn.Chi2])
+def test_p_values_count_the_rows_whatever_the_scale_of_relative_weights(kind: Any) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 3, (60, 3)).astype(float), np.arange(60) % 2
+    X[:, 0] += y
+    weights = rng.random(60) + 0.5
+    plain = kind().fit(X, y).pvalues_
+    np.testing.assert_allclose(kind().fit(X, y, sample_weight=np.full(60, 7.5)).pvalues_, plain)
+    relative = kind().fit(X, y, sample_weight=weights).pvalues_
+    assert not np.allclose(relative, plain)
+    np.testing.assert_allclose(
+        kind().fit(X, y, sample_weight=20 * weights).pvalues_, relative, rtol=1e-8
+    )
+
+
 def test_the_unit_of_weights_does_not_matter_where_they_need_not_be_numbers_of_rows() -> None:
     for chain in ("mrmr:top=4", "mim:top=3 jmi:top=1"):
         once, quarters = (
