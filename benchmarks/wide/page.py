@@ -255,7 +255,10 @@ def sentence_on_all_features(found: list[Line]) -> list[str]:
         best = max(line.accuracy[classifier] for line in whole)
         if baseline.accuracy[classifier] > best:
             all_, best = 100 * baseline.accuracy[classifier], 100 * best
-            said.append(f"* With `{classifier}` all features are best: {all_:.0f} %, {best:.0f}.")
+            said.append(
+                f"* With `{classifier}` all features are best: {all_:.0f} %; the best method "
+                f"reaches {best:.0f} %."
+            )
     return said
 
 
@@ -300,9 +303,9 @@ def sentence_on_tuning(found: list[Line]) -> list[str]:
     clear = sum(abs(line.tuned) > 2 * line.tuned_error for line in known)
     mean = 100 * np.mean([line.tuned for line in known])
     return [
-        f"* Tuning the number of features changes the gain by {mean:+.1f} points on average, of "
-        f"{best.method} most ({100 * best.tuned:+.1f}); {clear} of {len(known)} changes are larger "
-        f"than two standard errors. {first.method} has the largest gain then, "
+        f"* Tuning the number of features changes the gain by {mean:+.1f} points on average, that "
+        f"of {best.method} most ({100 * best.tuned:+.1f}); {clear} of {len(known)} changes are "
+        f"larger than two standard errors. {first.method} then has the largest gain, "
         f"{100 * first.tuned_gain:+.1f}."
     ]
 
@@ -314,12 +317,12 @@ def story() -> str:
     inside = [float(row["screened inside %"]) for row in of_bre]
     before = [float(row["permuted labels, before %"]) for row in of_bre]
     return (
-        "On the breast cancer data of van 't Veer et al. 69 to 92 % have been printed. With "
-        "genes chosen inside the folds the same classifiers reach "
-        f"{min(inside):.0f} to {max(inside):.0f} %; with genes chosen before the folds, and labels "
-        f"in a random order, {min(before):.0f} to {max(before):.0f} % "
-        "([table](../benchmarks/published/results/bre.md)). Here selection stays inside the "
-        "folds."
+        "On the breast cancer data of van 't Veer et al., papers print accuracies of 69 to 92 %. "
+        "With genes chosen inside the folds, the same classifiers reach "
+        f"{min(inside):.0f} to {max(inside):.0f} %. With genes chosen before the folds, and labels "
+        f"in a random order, they reach {min(before):.0f} to {max(before):.0f} % "
+        "([table](../benchmarks/published/results/bre.md)). On this page features are chosen "
+        "inside the folds."
     )
 
 
@@ -353,14 +356,17 @@ def page(rows: Rows, chosen: Rows) -> str:
         "",
         "* **gain**: balanced accuracy minus that of all features, in points, mean of classifiers "
         "and tables ± standard error over tables. **kNN, SVM, NB**: balanced accuracy, %.",
-        "* **φ**: stability over the folds (Nogueira). **similar**: the same with correlated "
-        "features as equals (Zucknick, corrected for chance). **s**: processor seconds. "
-        "**random**: balanced accuracy of kNN minus chance, in points, labels in a random order, "
-        f"{len(mixed)} tables.",
-        f"* **tuned**: change of the gain, in points, if {TUNED.replace(',', ', ')} features are "
-        "tried by three folds inside the training rows, for each classifier, on "
-        f"{len({r['table'] for r in tuned})} tables; **to**: how many are kept then.",
-        "* **front**: none is more accurate and more stable (A, by *similar*), or quicker (T).",
+        "* **φ**: stability over the folds (Nogueira). **similar**: the same, with correlated "
+        "features counted as equal (Zucknick, corrected for chance). **features**: how many are "
+        "kept. **s**: processor seconds.",
+        "* **random**: balanced accuracy of kNN minus chance, in points, with labels in a random "
+        f"order, on {len(mixed)} tables.",
+        f"* **tuned**: change of the gain, in points, if the number of features is tuned (of "
+        f"{TUNED.replace(',', ', ')}) by three folds inside the training rows, for each "
+        f"classifier, on {len({r['table'] for r in tuned})} tables; **to**: how many are then "
+        "kept.",
+        "* **front**: no method is both more accurate and more stable (A, by *similar*), or both "
+        "more accurate and quicker (T).",
         "",
         "|method|gain|kNN|SVM|NB|φ|similar|features|s|random|tuned|to|front|",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|",
@@ -382,7 +388,7 @@ def page(rows: Rows, chosen: Rows) -> str:
     text += ["## What follows", "", *conclusions(rows, chosen, columns, found)]
     text += [
         "",
-        "Your own method: `python benchmarks/wide/run.py --data DATA --methods "
+        "To add your own method: `python benchmarks/wide/run.py --data DATA --methods "
         "'mine=my-method:top={SIZES}'`, then `python benchmarks/wide/page.py`.",
     ]
     return "\n".join(text) + "\n"
@@ -402,18 +408,18 @@ def conclusions(rows: Rows, chosen: Rows, columns: dict[str, int], found: list[L
     both = [method for method in order if method in stable and method in quick]
     said = [
         f"* **{order[0]}** has the largest gain; {len(near)} of the other {len(order) - 1} are "
-        f"within two standard errors of it. On both fronts: {', '.join(both)}. Against all "
-        f"features {better} methods gain, and {worse} lose, more than two standard errors.",
+        f"within two standard errors of it. On both fronts: {', '.join(both)}. Compared with all "
+        f"features, {better} methods gain, and {worse} lose, more than two standard errors.",
         *sentence_on_all_features(found),
         *sentence_on_tuning(found),
-        "* Bommert et al. 2020 (22 filters, 16 tables): no group of filters always wins. "
+        "* Bommert et al. 2020 (22 filters, 16 tables) find that no group of filters always wins. "
         f"{agrees}: {len(counts)} methods are first on some table, {leader} most often, on "
         f"{times} of {tables}.",
-        "* Bommert et al. 2022 (14 filters, 11 tables of survival): the variance filter is the "
+        "* Bommert et al. 2022 (14 filters, 11 tables of survival) find the variance filter the "
         f"best. Here, with classes, it is number {order.index('variance') + 1} of {len(order)}, "
         "though the most stable."
         if most_stable(found) == "variance"
-        else "* Bommert et al. 2022 (14 filters, 11 tables of survival): the variance filter is "
+        else "* Bommert et al. 2022 (14 filters, 11 tables of survival) find the variance filter "
         "the best. Here, with classes, it is number "
         f"{order.index('variance') + 1} of {len(order)}.",
         f"* Groups that rank alike (first {CHOSEN} features agree by {ALIKE:g} "
@@ -429,11 +435,11 @@ def conclusions(rows: Rows, chosen: Rows, columns: dict[str, int], found: list[L
         worst = max(honest, key=lambda line: line.permuted)
         mean = float(np.mean([line.permuted for line in honest]))
         text = (
-            f"* With labels in a random order the methods are {100 * mean:+z.0f} points from "
-            f"chance on average, {worst.method} at most ({100 * worst.permuted:+.0f})"
+            f"* With labels in a random order, methods are {100 * mean:+z.0f} points from chance "
+            f"on average, {worst.method} furthest above it ({100 * worst.permuted:+.0f})"
         )
         if leaks:
-            text += f"; 30 features chosen by F before the folds: {100 * np.mean(leaks):+.0f}"
+            text += f"; 30 features chosen by F before the folds are {100 * np.mean(leaks):+.0f}"
         said.append(text + ".")
     return said
 
