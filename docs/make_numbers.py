@@ -24,10 +24,10 @@ _HEAD = """\
 # Numbers
 
 Written by `python docs/make_numbers.py` from the result files of benchmarks and fault runs in
-`benchmarks/*/results`; do not edit it. The telling columns are shown for every result, whether it
-looks good or not; the named file has the rest (standard errors, versions, loads), and the pages of
-the methods explain them. `python benchmarks/provenance.py` lists the files whose code has changed
-since they were made, and what of it.
+`benchmarks/*/results`; do not edit it. Every result is shown, good or bad, with its main columns;
+the named file has the others (standard errors, versions, loads). The pages of the methods explain
+them. `python benchmarks/provenance.py` lists the files whose code has changed since they were made,
+and what has changed.
 """
 
 Rows = list[dict[str, str]]

@@ -28,8 +28,8 @@ from make_site import place_of  # noqa: E402
 _HEAD = """\
 # Reference
 
-Written by `python docs/make_reference.py` from the program itself; do not edit it. What a
-stage is and how tables are read is said in [chains](chains.md) and [data](data.md).
+Written by `python docs/make_reference.py` from the program itself; do not edit it.
+[Chains](chains.md) says what a stage is, [tables](data.md) how tables are read.
 """
 
 

@@ -231,13 +231,13 @@ def summary(ledger: Ledger) -> list[str]:
         f"of {len(places)} designs and within one standard error of the first in "
         f"{places.count('within one standard error')} more"
         + (f"; behind in {', '.join(behind)}." if behind else "."),
-        f"* Of {made} promises of fsframe that {FEW} or more tables judge, {len(ours)} are "
-        f"missed by more than two standard errors, in {told} of these cases on tables of which the "
-        "run itself says that the promise does not hold (listed below). Of promises kept exactly, "
-        "two in a hundred are missed by chance.",
+        f"* Of {made} promises of fsframe that {FEW} or more tables judge, {len(ours)} are missed "
+        f"by more than two standard errors (listed below); for {told} of these the run itself says "
+        "that the promise does not hold. Of promises kept exactly, two in a hundred are missed by "
+        "chance.",
         f"* Of other packages' promises {len(failures) - len(ours)} are missed.",
         f"* Cells have few tables (median {int(np.median([len(c) for c in ledger.cells.values()]))}"
-        f"){_absent(ledger)}: a first look, not a verdict.",
+        f"){_absent(ledger)}: this is a first look, not a verdict.",
     ]
 
 
@@ -253,8 +253,8 @@ def missed_table(ledger: Ledger) -> list[str]:
     if not ours:
         return []
     lines = [
-        "**Promises missed** by more than two standard errors. *The run says so*: it warns, on "
-        "tables of the design, that the promise does not hold.",
+        "**Promises missed** by more than two standard errors. *The run says so*: on tables of the "
+        "design it warns that the promise does not hold.",
         "",
         "|chain|design|label|measured|promised|the run says so|",
         "|-|-|-|-|-|-|",
@@ -283,8 +283,9 @@ def unpromised(ledger: Ledger) -> list[str]:
         for name, of in shares.items()
     )
     return [
-        "Not judged, because it promises no level over tables, is the published test of Boruta at "
-        f"0.05. Of the tables of a design without a signal a column was kept in: {named}.",
+        "The published test of Boruta at 0.05 is not judged, because it promises no level over "
+        "tables. Shares of the tables without a signal in which it keeps a column, over designs: "
+        f"{named}.",
         "",
     ]
 
@@ -313,11 +314,11 @@ def page(ledger: Ledger) -> str:
         "*Which stage keeps what it promises, and which finds the columns that matter?*",
         "",
         "Tables are drawn from designs whose relevant columns are known, with and without a "
-        "signal. Every stage that promises an error rate, and what other packages offer, runs on "
-        "the same tables. `python benchmarks/ledger/run.py` computes rows, "
-        "`python benchmarks/ledger/page.py` writes this page and "
-        "[a table for every design](../benchmarks/ledger/designs.md), with what each contender "
-        "promises, from them.",
+        "signal. The contenders, every stage that promises an error rate and methods of other "
+        "packages, run on the same tables. "
+        "[A table for every design](../benchmarks/ledger/designs.md) also says what each contender "
+        "promises. `python benchmarks/ledger/run.py` computes the results, "
+        "`python benchmarks/ledger/page.py` writes both pages.",
         "",
         "A column is **relevant** if the label depends on it, alone or with others, and **causal** "
         "if the label is made from it. Copies of a cause are relevant, not causal. **F1** is the "
@@ -366,23 +367,22 @@ def designs_page(ledger: Ledger) -> str:
         "standard error; "
         + red("red")
         + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
-        "False is a column that is not relevant; for conditional methods (`lasso`, knockoffs, the "
-        "package ipss) one that is not causal; for `interactions` one that does not interact. "
-        "`npfs` promises something for labels that depend on no column only: its error with a "
+        "A column is false if it is not relevant; for conditional methods (`lasso`, knockoffs, the "
+        "package ipss) if it is not causal; for `interactions` if it does not interact. "
+        "`npfs` promises something only for labels that depend on no column: its error with a "
         "signal is shown, not judged.",
         "* **F1 causal**: blank where equal to F1 relevant. "
         "**held out**: balanced accuracy (numeric targets: R²) of a support vector machine with a "
         "radial kernel and its defaults, on 600 unseen rows. **φ**: Nogueira's stability of the "
         "kept columns over the tables of a design. **s**: processor seconds. **tables**: without "
         "and with a signal.",
-        "* Other packages know no groups, covariates or times, and get the columns alone; what "
-        "they do on such tables is what their users get. Stabl is not in the package index, hence "
-        "absent. SelectKBest and ReliefF keep ten columns, the true number in two designs. "
-        "Forests have 50 trees and at most 30 rounds, in `boruta` (39 with best-shadow) and "
-        "BorutaPy; the published test promises no level over tables, and its error is shown, not "
-        "judged. Above 200 "
-        "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
-        "uses its corrected test.",
+        "* Other packages know no groups, covariates or times, and get only the columns, as from "
+        "their users. Stabl is absent, since it is not in the package index.",
+        "* SelectKBest and ReliefF keep ten columns, the true number in two designs.",
+        "* `boruta` and BorutaPy have 50 trees and at most 30 rounds (39 with best-shadow); the "
+        "published test promises no level over tables, and its error is shown, not judged.",
+        "* Above 200 columns `mim:top=100` screens before a base of `npfs` within each resample, "
+        "and `npfs` uses its corrected test.",
         f"* Versions: {', '.join(ledger.versions)}. Commits: {', '.join(ledger.commits)}.",
         "",
     ]

@@ -92,13 +92,17 @@ def section(ledger: Ledger) -> list[str]:
     lines = [
         "## What `inspect` proposes",
         "",
-        "One chain for each question, by the first line whose tables are such and whose chain "
-        "takes the table (`fsframe_proposals` of the plugins; a test compares them with the rows). "
-        f"**F1**: of the chain, and of the first among contenders with {ENOUGH} tables or more "
-        "that keep what they promise here (by causal columns for what is needed; for the other "
-        "questions without those that promise this); ours counts if within one standard error. "
-        "s: processor seconds of a table. Lines without a design rest on no measurement of their "
-        "own.",
+        "For each question `inspect` proposes the chain of the first line that fits the table and "
+        "whose chain takes it (`fsframe_proposals` of the plugins; a test compares the lines with "
+        "the measurements).",
+        "",
+        f"* **F1** is that of the chain; in parentheses that of the best contender with {ENOUGH} "
+        "tables or more that keeps its promise on the design, if that is another. **behind**: it "
+        "is better by more than one standard error.",
+        "* For features that are needed, F1 is against causal columns; for the other questions "
+        "contenders that promise needed features are left out.",
+        "* **s**: processor seconds for a table.",
+        "* Lines without a design were not measured separately.",
         "",
         "|for tables with|chain|promise|s|designs: F1 of the chain, of the first|",
         "|-|-|-|-|-|",
