@@ -23,8 +23,8 @@ RESULTS = "results.csv"
 """Name of the table of results in the folder of a comparison."""
 
 MARKS = (
-    "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), 95 % "
-    "the interval of the mean within the range of the measure, kept the mean number of features, φ "
+    "±: standard error, corrected for overlapping training sets (Nadeau, Bengio 2003). 95 %: "
+    "interval of the mean, within the range of the measure. kept: mean number of features. φ: "
     "their stability from fold to fold. *: best. ‡: fewest features, with a value within ± of the "
     "best. P: Pareto front, no other chain has both a better value and a larger φ."
 )
@@ -216,10 +216,10 @@ def words_of_tests(result: Comparison) -> list[str]:
     words, several = [], len(result.data) > 1
     if result.papers:
         words.append(
-            f"{'Wins, ties, losses' if several else 'Win, tie or loss'} of the best by the paired "
-            "t-test of the papers, p < .05 (IMMIGRATE's rule) and p < .01 with a difference of "
-            "at least 0.5 % (IM4E's), and by the corrected resampled t-test, p < .05, which keeps "
-            "its level."
+            f"{'Wins, ties, losses' if several else 'Win, tie or loss'} of the best: by the "
+            "paired t-test of the papers with p < .05 (IMMIGRATE's rule), by the same with "
+            "p < .01 and a difference of at least 0.5 % (IM4E's), and by the corrected resampled "
+            "t-test with p < .05, the only one that keeps its level."
         )
     if result.ranks is not None:
         words.append(
@@ -231,8 +231,8 @@ def words_of_tests(result: Comparison) -> list[str]:
     if _has_chances(result):
         test = "Bayesian signed-rank test" if several else "correlated Bayesian t-test"
         words.append(
-            f"Better, equal, worse: probabilities by the {test} that the best is better by more "
-            f"than {result.rope:g}, practically equal, worse by more than that."
+            f"Better, equal, worse: the probabilities, by the {test}, that the best is better by "
+            f"more than {result.rope:g}, practically equal, or worse by more than that."
         )
     if result.overall is not None and result.few_tables:
         words.append(f"From {len(result.data)} tables these probabilities say very little.")
@@ -263,7 +263,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
     yield from table_lines(*against_best(result, letters))
     for group in () if result.ranks is None else result.ranks.groups:
         yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
-    words = [*words_of_tests(result), "--json has all pairs."]
+    words = [*words_of_tests(result), "All pairs: --json."]
     yield from wrapped(" ".join(words), width=_WIDTH)
 
 

@@ -86,7 +86,7 @@ def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterat
     lacking = [name for name in _OF_PROBABILITIES if name not in evaluation.measures]
     chosen = record.stages[-1].params.get("metric")
     if evaluation.task == "classification" and lacking and not chosen:
-        yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
+        yield f"Not measured: {', '.join(lacking)}, since the classifier gives no probabilities."
     yield from _group_lines(evaluation)
     yield from _confusion_lines(evaluation, record.class_names)
     yield from _choice_lines(recorded)
@@ -104,8 +104,8 @@ def _measure_lines(
     if evaluation.agreement is not None:
         alike = evaluation.agreement
         yield (
-            f"same prediction    {alike.share:.4f} of pairs of repetitions; "
-            f"{alike.n_always} of {alike.n_rows} rows always"
+            f"same prediction    in {alike.share:.4f} of pairs of repetitions, "
+            f"in all of them for {alike.n_always} of {alike.n_rows} rows"
         )
     yield from _notes(evaluation, classes)
 
@@ -141,8 +141,10 @@ def _notes(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
     yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
     yield "Student's t on the logit scale (log for losses), so within the measure's range."
     if any(measure.pooled for measure in evaluation.measures.values()):
-        lacking = "not every class" if evaluation.task == "classification" else "equal targets only"
-        yield f"° over all predictions of a repetition: some fold has {lacking}."
+        lacking = (
+            "lacks a class" if evaluation.task == "classification" else "has equal targets only"
+        )
+        yield f"° over all predictions of a repetition, since some fold {lacking}."
     of_one = [name for name in ("sensitivity", "specificity", "f1") if name in evaluation.measures]
     if of_one and len(classes) == 2:
         yield f"{', '.join(of_one)}: of the class {classes[1]}"

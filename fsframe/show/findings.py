@@ -83,7 +83,7 @@ def findings_of(
         yield _finding(guesses, [k], what, "--drop")
     yield from _grouped(
         guesses,
-        "identifies the source of repeated rows, {different} of them",
+        "says which rows come from the same source, such as a person ({different} sources)",
         guesses.people if group is None else [],
         "--groups",
     )
@@ -107,19 +107,23 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
     measurements."""
     label = guesses.names[guesses.label]
     for what, columns in (
-        (f"one value for each class: another form of {label}, no feature", guesses.recoded),
+        (f"one value for each class: {label} in another form, not a feature", guesses.recoded),
         (
-            f"with {label} 1 in one column of each row: classes of one label, no features; to "
-            "tell them all apart, write them into one column",
+            f"like {label} 0 or 1, with 1 in only one of them in each row: classes of one label, "
+            "not features; to predict all classes, write them into one column",
             guesses.indicators,
         ),
-        ("which rows train and which test, or in which fold: no feature", guesses.divides),
         (
-            "the stretch of time that a row stands for, until an event: no features. For survival "
-            "keep one row of each person, its last, with the time at which it ends as the label",
+            "says which rows are for training or testing, or their fold: not a feature",
+            guesses.divides,
+        ),
+        (
+            "the stretch of time, until an event, that a row stands for: not features. For "
+            "survival keep only the last row of each person, with the time at which it ends as "
+            "the label",
             guesses.stretches,
         ),
-        (f"tells an outcome: leave it out unless it is known before {label}", guesses.later),
+        (f"looks like an outcome: leave it out unless it is known before {label}", guesses.later),
     ):
         yield from _grouped(guesses, what, columns, "--drop")
     unlike = ("--missing-label", "drop")
@@ -129,12 +133,14 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
     different = guesses.found.columns[guesses.label].different
     scored = guesses.is_whole and _SCORES[0] <= different <= _SCORES[1]
     if scored and "task" not in suggested and not guesses.label_codes:
-        what = f"{different} whole numbers are taken as classes; a count or a score is a number"
+        what = (
+            f"{different} whole numbers are taken as classes; predict counts or scores as numbers"
+        )
         yield _finding(guesses, [guesses.label], what, "--task", "regression")
     for name in guesses.no_classes:
         what = (
-            f"{name!r} is a class here; if it says that none is known, or marks samples of quality "
-            "control, leave such rows out"
+            f"{name!r} is taken as a class; if it means that the class is unknown, or marks "
+            "samples of quality control, leave such rows out"
         )
         yield _finding(guesses, [guesses.label], what, "--na", name, *unlike)
     if long := guesses.long_form():
@@ -165,7 +171,8 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         if held := guesses.answer_conflicts:
             words = []
             what += (
-                f"; {some_of(held, 3)} may well hold such numbers: empty these cells in the file"
+                f"; as {some_of(held, 3)} may well hold such numbers as values, empty the cells "
+                "with these codes in the file"
             )
         yield _finding(guesses, guesses.answer_columns, what, *words)
     for k in (k for k in guesses.coded if k not in guesses.answer_columns):
@@ -181,7 +188,7 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         yield _finding(guesses, [*zeros], what)
     yield from _odd(guesses, known)
     for text, columns in guesses.no_genotypes.items():
-        what = f"genotypes but for {text!r}: missing values?"
+        what = f"genotypes except for {text!r}: missing values?"
         yield _finding(guesses, columns, what, "--na", text)
 
 
@@ -198,14 +205,14 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         for k in columns:
             times.update(dict(guesses.found.columns[k].odd))
         shown = [f"{text!r} ({times[text]} time{'s' * (times[text] > 1)})" for text in texts]
-        what = f"numbers but for {', '.join(shown)}: missing values?"
+        what = f"numbers except for {', '.join(shown)}: missing values?"
         if any(
             text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
         ):
-            what += " A limit of detection may be replaced in the file instead, such as by its half"
+            what += " A limit of detection may be replaced in the file, such as by half of it"
         words = [word for text in texts for word in ("--na", text)]
         if not guesses.found.takes_codes:
-            what += " Then make them NaN in the frame"
+            what += " If so, make them NaN in the frame"
         yield _finding(guesses, columns, what, *words)
 
 
@@ -226,8 +233,8 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     for answers, columns in guesses.several.items():
         left_out = [k for k in columns if k in guesses.prose]
         what = (
-            f"several answers in a cell ({some_of(answers, 3)}): to use them, give each a column "
-            "of 1 and 0 in the file"
+            f"several answers in a cell ({some_of(answers, 3)}): to use them, give each answer a "
+            "column of 1 and 0 in the file"
         )
         yield from _grouped(guesses, what, left_out or columns, "--drop" if left_out else "")
     asked = [k for k in guesses.texts if k not in covered]
@@ -266,7 +273,7 @@ def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     if many := found.repeated_rows:
         what = (
             f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
-            "columns; if these are the same samples, take them out, as each counts twice"
+            "columns; if they are the same samples, take them out, since each counts twice"
         )
         yield Finding((), what)
 
@@ -306,7 +313,7 @@ def _telling(data: Dataset) -> Iterator[Finding]:
         most, least = (str(data.classes[int(c)]) for c in (shares.argmax(), shares.argmin()))
         what = (
             f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: whether "
-            f"it was measured tells {data.label_name}; a method with missing=level would use that"
+            f"it was measured reveals {data.label_name}; a method with missing=level uses that"
         )
         yield Finding((data.feature_names[k],), what)
 
@@ -322,8 +329,8 @@ def _times_in_two(data: Dataset, gaps: Sequence[tuple[int, Any]]) -> Iterator[Fi
     if halves[0] and halves[1]:
         label = data.label_name
         what = (
-            f"times until {label}, and of the others until they were last seen? Write both into "
-            f"one column, which --label names, with {option_for('--event', label)}"
+            f"times until {label}, and for the others until they were last seen? Write both into "
+            f"one column and make it the label (--label), with {option_for('--event', label)}"
         )
         yield Finding((halves[0][0], halves[1][0]), what)
 
@@ -385,7 +392,7 @@ def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
     # Intensities and grades have similar means, and hardly a sum that is twice another.
     if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
         what = (
-            f"the features are counts whose sum over a row goes from {least:,.0f} to "
+            f"the features are counts whose sum over a row ranges from {least:,.0f} to "
             f"{most:,.0f}: unless that sum is of interest, divide the counts by it, or take "
             "logarithms of shares, before features are compared"
         )
@@ -401,12 +408,13 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
     if one.same:
         what = (
             f"cannot be told apart from {label}: {one.shown}. Whatever is associated with {label} "
-            f"may be an effect of {name}, and no analysis of this table can tell"
+            f"may be an effect of {name}, and no analysis of this table can tell which"
         )
         return _finding(guesses, [k], what, "--drop")
     if one.pure:
         what = (
-            f"confounded with {label}: {one.shown}. A feature that follows {name} looks important"
+            f"confounded with {label}: {one.shown}. A feature that only follows {name} will look "
+            "important"
         )
     elif one.p < _LEVEL:
         what = f"associated with {label} (p = {one.p:.2g}): {one.shown}"
@@ -415,7 +423,7 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
     else:
         what = "may explain why a feature is associated with the label"
     if one.technical:
-        what += "; it tells how samples were taken, so it is no feature"
+        what += f"; {name} tells how samples were taken, so it is not a feature"
     if dropped and not adjusted:
         what += (
             "; left out here, since with groups, a time, gaps or small strata it cannot be "
@@ -425,7 +433,7 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
     if not adjusted and k in guesses.beside:
         what += "; not adjusted for here"
     elif not adjusted and not one.technical:
-        what += f"; a feature here ({option_for('--adjust', name)} adjusts for it instead)"
+        what += f"; used as a feature here ({option_for('--adjust', name)} adjusts for it instead)"
         return _finding(guesses, [k], what, "--categorical" if k in guesses.texts else "")
     option = option_for("--adjust", name)
     if one.technical and guesses.found.columns[k].kind == "whole number":

@@ -228,8 +228,8 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
     if "p" not in columns or np.isnan(columns["p"]).all():
         if "q" in columns:
             yield from wrapped(
-                "q: the smallest bound on the share of false features among those kept with which "
-                "the feature would be kept."
+                "q: the lowest bound on the share of false features among the kept ones at which "
+                "this feature is still kept."
             )
         yield from _order_lines(record)
         return
@@ -249,8 +249,8 @@ def _order_lines(record: RunRecord) -> Iterator[str]:
     name = record.stages[-1].name
     if rises and name in selectors and selectors[name].greedy:
         yield from wrapped(
-            "rank: the order in which the features were chosen. score: the criterion when the "
-            "feature was chosen, given those above it, so it need not fall."
+            "rank: the order in which the features were chosen. score: the value of the criterion "
+            "when the feature was chosen, given those above it, so it may rise from rank to rank."
         )
 
 

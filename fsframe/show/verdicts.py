@@ -71,17 +71,18 @@ class Decision:
 
 
 _KEPT = {
-    True: "Another seed would almost always keep them too. Other rows may not: fsframe stability "
-    "tries some.",
-    False: "Other rows may give others: fsframe stability tries some.",
+    True: "Another seed would almost always keep them too. Other rows may not; `fsframe stability` "
+    "repeats the selection on resamples of the rows.",
+    False: "Other rows may give other features; `fsframe stability` repeats the selection on "
+    "resamples of the rows.",
 }
-_BORDERLINE = "Another seed may decide otherwise. More resamples decide, or more rows."
+_BORDERLINE = "Another seed may decide otherwise. More resamples or more rows may settle it."
 _ALONE = "There is one chain, so nothing is tested."
 _NOT_KEPT = {
-    True: "No evidence in these rows, which is not evidence that they are irrelevant. More rows "
-    "may bring some in.",
-    False: "They scored too low for the limits of the chain, which is not evidence that they are "
-    "irrelevant. Larger limits keep more.",
+    True: "The evidence in these rows is too weak, which does not show that they are irrelevant. "
+    "With more rows, some may be kept.",
+    False: "They scored too low for the limits of the chain, which does not show that they are "
+    "irrelevant. With larger limits, more are kept.",
 }
 """What would change a verdict; True: a test decided it."""
 
@@ -212,12 +213,12 @@ def pair_test_words(record: RunRecord) -> list[str]:
     words.append(f"q: p adjusted for {chosen} {counted(among, 'pair')}.")
     if "g2" in tests.tables and np.isfinite(tests.tables.get("effect", np.nan)).any():
         words.append(
-            "effect: change of the log odds by the product of both, one number for a straight "
-            "shape; p is of a test over bins, which sees any shape, and may be small where effect "
-            "± se includes 0."
+            "effect: change of the log odds with the product of the two features. It describes a "
+            "straight shape only, while p is from a test over bins, which detects any shape: p may "
+            "be small although effect ± se includes 0."
         )
     if tests.n_tested > len(tests.pairs):
-        words.append("Dashes: larger p, or values that cannot show an interaction.")
+        words.append("A dash: p is larger, or the values cannot show an interaction.")
     return words
 
 

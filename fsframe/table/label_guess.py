@@ -533,7 +533,7 @@ def _as_covariate(contents: Contents, k: int, label: int, technical: bool) -> Co
     large = alone & (counts.sum(axis=1) >= _PURE)
     order = sorted(np.flatnonzero(there).tolist(), key=lambda level: not large[level])
     shown = "; ".join(
-        f"{levels[level]} is "
+        f"{levels[level]} has "
         + ", ".join(
             f"{count} of class {name}" if is_number(str(name)) else f"{count} {name}"
             for count, name in zip(counts[level].tolist(), classes, strict=True)

@@ -68,7 +68,7 @@ def test_many_chains_are_set_against_the_best(folder):
     done = ran(f"compare mim:top={{1,2,3}} x knn knn:k=3 knn:k=5 on one.csv two.csv {QUICK}")
     # What a table leaves out is said.
     out = " ".join(done.out.split())
-    assert "against the others, over 2 tables:" in out and "--json has all pairs." in out
+    assert "against the others, over 2 tables:" in out and "All pairs: --json." in out
     assert "From 2 tables these probabilities say very little." in out
 
 

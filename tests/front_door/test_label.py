@@ -133,7 +133,7 @@ def test_many_alike_columns_are_not_a_label_if_another_is_named_so(here: Path) -
 def test_confounding_is_said_in_words_and_adjusted_for(call: Call, untidy: Path) -> None:
     told = call("inspect patients.csv --json").json
     about = {f["columns"][0]: f for f in told["findings"] if f["columns"]}
-    assert "B1 is 15 Good, 0 Poor" in about["Batch"]["what"]
+    assert "B1 has 15 Good, 0 Poor" in about["Batch"]["what"]
     assert "confounded with Outcome" in about["Batch"]["what"]
     assert about["Batch"]["option"] == "--adjust Batch" and "--adjust Batch" in told["command"]
     assert next(iter(about)) == "Batch"
@@ -198,4 +198,4 @@ def test_two_fractions_are_told_apart_as_two_whole_numbers_are(tmp_path):
     lines = [f"{0.2 if k < 30 else 0.7},{k * 7 % 13},{'ab'[k >= 30]}" for k in range(60)]
     path.write_text("batch,x,outcome\n" + "\n".join(lines) + "\n")
     (told,) = (f.what for f in fsframe.inspect(path).findings if f.columns == ("batch",))
-    assert "0.2 is 30 a, 0 b; 0.7 is 0 a, 30 b" in told
+    assert "0.2 has 30 a, 0 b; 0.7 has 0 a, 30 b" in told

@@ -205,8 +205,9 @@ def test_what_tells_the_label_too_well_is_named(call: Call, here: Path) -> None:
     polars.DataFrame(columns, nan_to_null=True).write_csv(here / "t.csv")
     said = told(call("inspect t.csv"))
     remarks, way = said.split("Suggested command:")
-    assert "class_code, level: one value for each class: another form of class" in remarks
-    assert "set, fold: which rows train and which test" in remarks.replace("fold, set", "set, fold")
+    assert "class_code, level: one value for each class: class in another form" in remarks
+    said = remarks.replace("fold, set", "set, fold")
+    assert "set, fold: says which rows are for training or testing" in said
     assert "risk: separates the classes without an error" in remarks
     assert "lab: missing in 100% of ill and 0% of well" in remarks
     assert "marker: sep" not in remarks and "kept: missing" not in remarks
@@ -282,7 +283,7 @@ def test_rows_of_one_patient_are_grouped_whatever_the_label_is(call: Call, here:
     for each in (table, numeric):
         each.write_csv(here / "visits.csv")
         said = call("inspect visits.csv").out
-        assert "Patient: identifies the source of repeated rows, 20 of them" in said
+        assert "Patient: says which rows come from the same source" in said
         assert "--groups Patient" in said and "--categorical Patient" not in said
 
 
@@ -300,8 +301,8 @@ def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_featu
     frame.write_csv(here / "t.csv")
     done = call("inspect t.csv")
     said = " ".join(done.out.split())
-    assert "* id: identifies the source of repeated rows, 30 of them" in said
-    assert "* tstart, tstop: the stretch of time that a row stands for, until an event" in said
+    assert "* id: says which rows come from the same source" in said
+    assert "* tstart, tstop: the stretch of time, until an event, that a row stands for" in said
     options = inspect_table(here / "t.csv").options
     assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
     assert " of class 0, " in said
@@ -367,7 +368,7 @@ TELLING = {
     "classes in columns": (
         {f"type_{name}": [int(k % 3 == j) for k in range(ROWS)] for j, name in enumerate("ABC")},
         "--drop type_A,type_B",
-        "type_A, type_B: with type_C 1 in one column of each row",
+        "type_A, type_B: like type_C 0 or 1, with 1 in only one of them in each row",
     ),
     "codes of a label": (
         {"phenotype": [[1, 2, 1, 2, -9][k % 5] for k in range(ROWS)]},
@@ -377,7 +378,7 @@ TELLING = {
     "pairs": (
         {"pair_id": [f"P{k // 2}" for k in range(ROWS)], "status": ["case", "control"] * 30},
         "--groups pair_id",
-        "pair_id: identifies the source of repeated rows, 30 of them",
+        "pair_id: says which rows come from the same source",
     ),
 }
 
@@ -396,8 +397,8 @@ def test_inspect_asks_about_outcomes_and_unknown_classes(call: Call, here: Path)
     table.drop("grp").write_csv(here / "t.csv")
     words = " ".join(call("inspect t.csv").out.replace("\\\n", "").split())
     asked, _, proposed = words.partition("Suggested command:")
-    assert "death30: tells an outcome: leave it out unless it is known before readmitted" in asked
-    assert "'unknown' is a class here; if it says that none is known" in asked
+    assert "death30: looks like an outcome: leave it out unless it is known before" in asked
+    assert "'unknown' is taken as a class; if it means that the class is unknown" in asked
     assert "--na unknown --missing-label drop" in asked and "--drop death30" in asked
     assert "unknown" not in proposed and "death30" not in proposed
 
@@ -411,7 +412,7 @@ def test_counts_whose_sums_differ_are_said_to(call: Call, here: Path, deep: int)
     columns = {f"g{k}": counts[:, k] for k in range(40)}
     table = polars.DataFrame({**columns, "grp": ["ab"[k % 2] for k in range(ROWS)]})
     table.write_csv(here / "t.csv")
-    asked = "the features are counts whose sum over a row goes from"
+    asked = "the features are counts whose sum over a row ranges from"
     assert (asked in " ".join(call("inspect t.csv").out.split())) == (deep > 1)
 
 
@@ -437,7 +438,7 @@ def test_inspect_tells_orders_several_answers_and_texts_for_missing_values(
     said = " ".join(done.out.split())
     assert "* ads: text with an order: Strongly disagree < Disagree < Neutral < Agree <" in said
     assert "* media: several answers in a cell (TV, Print, Web): to use them, give each a" in said
-    assert "* ct1, ct2: numbers but for 'Undetermined' (8 times): missing values?" in said
+    assert "* ct1, ct2: numbers except for 'Undetermined' (8 times): missing values?" in said
     options = inspect_table(here / "t.csv").options
     assert options["ordinal"] == {"ads": (*agree,), "rate": (*scale,)}
     assert options["na"] == ["Undetermined"]
@@ -460,7 +461,7 @@ def test_who_is_seen_at_several_times_is_a_group(call: Call, here: Path) -> None
     )
     frame.write_csv(here / "t.csv")
     said = call("inspect t.csv --label x3").out
-    assert "* country: identifies the source of repeated rows, 12 of them" in said
+    assert "* country: says which rows come from the same source" in said
     assert "--groups country" in said.partition("Suggested command:")[2]
     # Not where the same place has several rows of one year.
     frame.with_columns(year=polars.Series([y // 2 for _, y in rows])).write_csv(here / "t.csv")
@@ -488,8 +489,8 @@ def test_times_of_the_dead_and_of_the_living_in_two_columns_are_said_to_be(
     ends = ["Dead" if lost else "Alive" for lost in dead]
     measurements(vital_status=ends, **days).drop("grp").write_csv(here / "t.csv")
     said = told(call("inspect t.csv"))
-    assert "days_to_last_follow_up, days_to_death: times until vital_status, and of" in said
-    assert "Write both into one column, which --label names, with --event vital_status" in said
+    assert "days_to_last_follow_up, days_to_death: times until vital_status, and for" in said
+    assert "make it the label (--label), with --event vital_status" in said
 
 
 def test_samples_of_quality_control_are_asked_about(call: Call, here: Path) -> None:
@@ -497,7 +498,9 @@ def test_samples_of_quality_control_are_asked_about(call: Call, here: Path) -> N
     measurements().with_columns(grp=polars.Series(kinds)).write_csv(here / "t.csv")
     said = call("inspect t.csv").out
     for name in ("QC", "Blank"):
-        assert f"'{name}' is a class here" in said and f"--na {name} --missing-label drop" in said
+        assert (
+            f"'{name}' is taken as a class" in said and f"--na {name} --missing-label drop" in said
+        )
 
 
 def test_a_code_for_no_class_is_no_rare_class(call: Call, here: Path) -> None:
@@ -513,14 +516,14 @@ def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, her
     frame = measurements().with_columns(**{name: polars.Series(v) for name, v in snps.items()})
     frame.with_columns(count=polars.Series(count)).write_csv(here / "t.csv")
     said = call("inspect t.csv --label grp").out
-    assert "* rs0, rs1: genotypes but for '0/0': missing values?" in said
+    assert "* rs0, rs1: genotypes except for '0/0': missing values?" in said
     assert "--na 0/0" in said.partition("Suggested command:")[2]
     assert "* count: if each row stands for that many cases, declare it as the weight;" in said
     assert "--weight count" in said
     # Beside 0/1 and 1/1 it is a genotype.
     coded = [["0/1", "1/1", "0/0"][j % 3] for j in range(ROWS)]
     frame.with_columns(rs0=polars.Series(coded), rs1=polars.Series(coded)).write_csv(here / "t.csv")
-    assert "genotypes but" not in call("inspect t.csv --label grp").out
+    assert "genotypes except" not in call("inspect t.csv --label grp").out
 
 
 @pytest.mark.parametrize("named", [["GENE"], ["TP", "KRAS", "k__B;p__P"]])
@@ -586,7 +589,7 @@ def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, h
     assert (
         "* BMI, BloodPressure: 0 in 6, 3 rows, which is impossible in a living person: are" in said
     )
-    assert "* class: 8 whole numbers are taken as classes; a count or a score is a" in said
+    assert "* class: 8 whole numbers are taken as classes; predict counts or scores" in said
     assert "whole numbers are taken" not in call("inspect t.csv --task regression").out
 
 
@@ -636,7 +639,7 @@ def test_times_beside_events_of_any_kind_are_no_feature(
     assert ran.code == 0, ran.err
     assert "one value only" not in ran.err and event not in ran.json["selected"]
     if "OS" in event:
-        assert "PFI, PFI.time: tells an outcome" in told(done)
+        assert "PFI, PFI.time: looks like an outcome" in told(done)
 
 
 def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
@@ -689,7 +692,7 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about() -
     told = " ".join(str(fsframe.inspect(many)).split())
     assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
     found = " ".join(str(fsframe.inspect(frame)).split())
-    assert "b: numbers but for 'ill' (1 time): missing values? Then make them NaN" in found
+    assert "b: numbers except for 'ill' (1 time): missing values? If so, make them NaN" in found
     assert "What would settle" not in found
 
 

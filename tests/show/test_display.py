@@ -85,4 +85,4 @@ def test_an_effect_within_its_error_beside_a_small_p_is_explained() -> None:
     effect, error = record.pair_tests.tests.values_of(0, 1, ("effect", "standard_error"))
     assert record.pair_tests.tests.p_values[0] < 1e-4 and abs(effect) < 2 * error
     shown = " ".join(" ".join(result_lines(record, None)).split())
-    assert "p is of a test over bins, which sees any shape" in shown
+    assert "p is from a test over bins, which detects any shape" in shown

@@ -295,7 +295,7 @@ def test_the_page_of_a_null_result_claims_nothing():
     assert "None stands out from what permuted or random labels give" in verdict(none)[1]
     headings = {figure.heading: figure.caption for figure in figures(none, noise)}
     assert "The best features, none of which was kept" in headings
-    assert headings["What the test decided by"].startswith("No feature is above the line.")
+    assert headings["What the test decided on"].startswith("No feature is above the line.")
     # What was found is claimed.
     kept = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
     assert "Which features matter" in {figure.heading for figure in figures(kept)}
@@ -386,8 +386,8 @@ def test_the_methods_text_suffices_to_repeat_the_test():
 @pytest.mark.parametrize(
     ("chain", "why"),
     [
-        ("anova-f:alpha=0.001", "More rows may bring some in."),
-        ("anova-f:top=1", "Larger limits keep more."),
+        ("anova-f:alpha=0.001", "With more rows, some may be kept."),
+        ("anova-f:top=1", "With larger limits, more are kept."),
     ],
 )
 def test_what_a_level_left_out_is_no_question_of_larger_limits(chain: str, why: str) -> None:

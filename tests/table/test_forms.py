@@ -477,7 +477,7 @@ def test_numbers_for_no_answer_are_asked_about(put):
     ages = put("q1,q2,age,y\n" + "".join(f"{r},{y}\n" for r, y in zip(aged, labels, strict=True)))
     found = inspect_table(ages)
     asked = {finding.columns: finding for finding in found.findings}
-    assert "age may well hold such numbers: empty these cells" in asked["q1", "q2"].what
+    assert "as age may well hold such numbers as values, empty" in asked["q1", "q2"].what
     assert "na" not in found.options
 
 

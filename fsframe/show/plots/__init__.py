@@ -68,8 +68,8 @@ KINDS: Mapping[str, Kind] = {
         needs="a stage that scores",
         options=("most",),
         heading="Which features matter",
-        caption="Filled: kept. Hollow: the best that were not. Squares, where there are "
-        "resamples: share of them that keep the feature, with its interval.",
+        caption="Filled: kept. Hollow: the best that were not kept. Squares, where there are "
+        "resamples: the share of them that keep the feature, with its interval.",
         place=5,
     ),
     "classes": Kind(
@@ -79,7 +79,7 @@ KINDS: Mapping[str, Kind] = {
         data=True,
         options=("most",),
         heading="How the kept features differ between the classes",
-        caption="A dot is a row, the bar the middle half of a class, the tick its median.",
+        caption="A dot is a row, a bar the middle half of a class, and its tick the median.",
         place=6,
     ),
     "matrix": Kind(
@@ -109,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
         data=True,
         options=("pair",),
         heading="The first pair",
-        caption="The rows by class on both features.",
+        caption="The rows on both features, marked by class.",
         place=8,
     ),
     "tests": Kind(
@@ -117,7 +117,7 @@ KINDS: Mapping[str, Kind] = {
         shows="the test statistics of NPFS and their threshold",
         needs="a test over bootstraps (npfs)",
         options=("most",),
-        heading="What the test decided by",
+        heading="What the test decided on",
         place=10,
     ),
     "bootstraps": Kind(
@@ -143,7 +143,7 @@ KINDS: Mapping[str, Kind] = {
         needs="a run of `fsframe evaluate` with a curve",
         heading="How many features to keep",
         caption="Accuracy (R² of a numeric target) with corrected standard errors, and stability, "
-        "by the number of features used. The dotted line is the smallest number within one "
+        "by the number of features used. The dotted line is at the smallest number within one "
         "standard error of the most accurate.",
         place=1,
     ),
@@ -159,11 +159,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "calibration": Kind(
         target="evaluations:calibration",
-        shows="calibration: predicted probabilities against observed frequencies",
+        shows="predicted probabilities against observed frequencies",
         needs="a run of `fsframe evaluate` with classes and a classifier that gives probabilities",
         heading="Calibration: predicted probabilities against observed frequencies",
-        caption="On the diagonal, eight in ten of the rows given a probability of 0.8 belong to "
-        "the class. Grey: number of predictions.",
+        caption="On the diagonal, predictions are right on average: of the rows given a "
+        "probability of 0.8, eight in ten belong to the class. Grey: number of predictions.",
         place=3,
     ),
     "pareto": Kind(
@@ -192,8 +192,8 @@ KINDS: Mapping[str, Kind] = {
         needs="two to twelve runs with the same features",
         several=True,
         heading="Which features the runs keep in common",
-        compares="A column is a set of runs (dark dots), its bar the number of features that "
-        "exactly these keep.",
+        compares="A column is a set of runs (dark dots); its bar is the number of features that "
+        "exactly these runs keep.",
     ),
     "convergence": Kind(
         target="features:convergence",

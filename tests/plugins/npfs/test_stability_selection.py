@@ -267,4 +267,4 @@ def test_the_rates_by_which_ipss_decides_are_in_every_table_of_its_run() -> None
     by_column = dict(zip(record.feature_names, record.stages[-1].tables["q_values"], strict=True))
     assert "p" not in columns
     assert columns["q"].tolist() == [by_column[name] for name in columns["feature"]]
-    assert "q: the smallest bound" in str(record)
+    assert "q: the lowest bound" in str(record)
