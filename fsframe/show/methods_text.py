@@ -104,11 +104,28 @@ def _selected_by(record: RunRecord) -> str:
     if isinstance(protocol, RecordedStability):
         return f"{base} on {len(protocol.tables.kept)} resamples ({printable(protocol.resample)})"
     params = record.stages[-1].params
+    repeats = params.get("repeats") if params.get("scheme") == "folds" else 1
+    times = f", repeated {repeats} times," if isinstance(repeats, int) and repeats > 1 else ""
     return (
-        f"{base}, evaluated by {params.get('repeats')} × {params.get('folds')}-fold "
-        "cross-validation in which every step that uses labels was fitted to the training rows of "
-        "each fold alone"
+        f"{base}, evaluated by {_folds(record, bool(record.groups))}{times} in which every step "
+        "that uses labels was fitted to the training rows of each fold alone"
     )
+
+
+def _folds(record: RunRecord, grouped: bool, plain: Callable[[str], str] = printable) -> str:
+    """How an evaluation split the rows, such as "stratified 10-fold cross-validation"."""
+    params, time = record.stages[-1].params, record.environment.get("time")
+    if params.get("scheme") == "leave-one-out":
+        return "leave-one-out cross-validation" + (" by group" if grouped else "")
+    if params.get("scheme") == "five-by-two":
+        return "five times two-fold cross-validation"
+    if isinstance(time, str):
+        return (
+            f"prediction of {params.get('folds')} successive blocks of {plain(time)}, each from "
+            "the rows before it,"
+        )
+    by_class = record.data.task == "classification" and params.get("stratify") is not False
+    return f"{'stratified ' if by_class else ''}{params.get('folds')}-fold cross-validation"
 
 
 def _from_plugins(
@@ -309,12 +326,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     if named:
         yield f"Methods were {named}."
     yield from _from_plugins(record.runs.values(), plain)
-    if scheme == "leave-one-out":
-        folds = "leave-one-out cross-validation" + (" by group" if all(groups) else "")
-    elif scheme == "five-by-two":
-        folds = "five times two-fold cross-validation"
-    else:
-        folds = f"stratified {params.get('folds')}-fold cross-validation"
+    folds = _folds(run, all(groups), plain)
     times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
     repeated = f", repeated {times} times," if times > 1 else ""
     identical = " on identical folds for all chains" if several else ""

@@ -317,6 +317,20 @@ def test_rows_that_look_repeated_are_no_in_the_checklist():
     assert items["Were rows that belong together kept together?"].state == "no"
 
 
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ("folds=2,repeats=3", "by stratified 2-fold cross-validation, repeated 3 times, in which"),
+        ("folds=2,repeats=1,stratify=false", "by 2-fold cross-validation in which"),
+        ("scheme=five-by-two", "by five times two-fold cross-validation in which"),
+        ("scheme=leave-one-out", "by leave-one-out cross-validation in which"),
+    ],
+)
+def test_the_methods_text_says_how_rows_were_split(params: str, said: str) -> None:
+    record = Chain.parse(f"cross-validation:base=(mim:top=1 knn),{params}").run(small())
+    assert said in methods_paragraph(record)
+
+
 def test_the_checklist_tells_judged_runs_from_others():
     plain = Chain.parse("mim:top=2").run(small())
     judged = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1").run(small())
@@ -324,7 +338,7 @@ def test_the_checklist_tells_judged_runs_from_others():
     assert (first.state, of_judged.state) == ("n/a", "yes")
     assert [item.state for item in checklist(judged)].count("open") >= 2
     assert "by the chain `mim:top=2`" in methods_paragraph(plain)
-    assert "1 × 2-fold cross-validation" in methods_paragraph(judged)
+    assert "evaluated by stratified 2-fold cross-validation in which" in methods_paragraph(judged)
     assert dict(references(Chain.parse("immigrate:max_iter=2").run(small())))["immigrate"]
 
 
