@@ -350,7 +350,7 @@ def run_on(
     path = find_table(data)
     out: Path | None = None
     if options["no_out"] and options["out"]:
-        raise RequestError("--out and --no-out exclude each other: give one of them")
+        raise RequestError("--out and --no-out contradict each other: give one of them")
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else run_path(path, named)
     if out is not None and (options["overwrite"] or options["restart"]):

@@ -25,7 +25,8 @@ def stage_help(parameter: Parameter) -> str:
         facts.append("required")
     else:
         facts.append(f"default {format_value(parameter.default)}")
-    facts.extend(fact for fact in (parameter.symbol, parameter.source) if fact)
+    if named := [fact for fact in (parameter.symbol, parameter.source) if fact]:
+        facts.append(f"in the paper: {', '.join(named)}")
     # Escaped, since click prints the text as it is.
     return printable(f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]")
 

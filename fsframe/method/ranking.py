@@ -86,13 +86,14 @@ class PermutationTest:
         least = (
             "no feature can be significant"
             if needed > n_tests
-            else f"no feature can be significant unless at least {needed:,} are together"
+            else f"features can only be significant if at least {needed:,} of them are"
         )
         given = f"{self.parameter}={self.permutations}"
-        fewer = "" if tests == 1 else "; fewer do after a stage that keeps fewer features"
+        fewer = "" if tests == 1 else ", and fewer after a stage that keeps fewer features"
         return (
-            f"p is at least 1/{self.permutations + 1} with {given}; at level "
-            f"{self.level:g}{over} {least}. {self.parameter}={enough} would do for one{fewer}"
+            f"with {given}, p is at least 1/{self.permutations + 1}; at level "
+            f"{self.level:g}{over}, {least}. For a single one, {self.parameter}={enough} is "
+            f"enough{fewer}"
         )
 
 

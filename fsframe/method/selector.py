@@ -485,7 +485,7 @@ class Selector(Parameterised):
                 f"{self.method_name()} does not take {LABELS[data.task]} (label "
                 f"{data.label_name!r}); it is made for "
                 + " and ".join(sorted(self.tasks))
-                + (" (--event names the events)" if self.tasks == {"survival"} else "")
+                + (" (--event names the column of events)" if self.tasks == {"survival"} else "")
                 + selectors_for(data.task)
             )
 

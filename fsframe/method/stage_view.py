@@ -17,6 +17,7 @@ from fsframe.method.selection import Donors, Selection
 from fsframe.registry import Offer, Registry, classifiers, selectors
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
+from fsframe.table.side_columns import LABELS
 from fsframe.text import some_of
 
 
@@ -108,7 +109,9 @@ def selectors_for(task: str) -> str:
         for o, m in _bundled(selectors)
         if task in m.tasks and not m.wrapping and m.univariate
     ]
-    return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
+    if not named:
+        return ""
+    return f". For {LABELS[task]} use {', '.join(named)} or others (`fsframe methods` lists them)"
 
 
 def selectors_that(does: Callable[[Any], bool], *, wrapping: bool = False) -> str:

@@ -288,7 +288,7 @@ class Recurring:
     >>> for step in ("1.4e-05", "0.002"):
     ...     notes.add([f"the last step was {step}", "few rows"])
     >>> list(notes.lines(3, "resamples"))
-    ['in 2 of 3 resamples, the first: the last step was 1.4e-05', 'in 2 of 3 resamples: few rows']
+    ['in 2 of 3 resamples, such as: the last step was 1.4e-05', 'in 2 of 3 resamples: few rows']
     """
 
     def __init__(self) -> None:
@@ -310,7 +310,7 @@ class Recurring:
     def lines(self, total: int, resamples: str) -> Iterator[str]:
         """One line for each kind of warning, in the order of first occurrence."""
         for kind, text in self._first.items():
-            varies = ", the first" if kind in self._vary else ""
+            varies = ", such as" if kind in self._vary else ""
             yield f"in {self._times[kind]} of {total} {resamples}{varies}: {text}"
 
 

@@ -212,7 +212,7 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("chain mim on small --label 9", 4, "no column number 9 "),
         ("chain mim on small --label -9", 4, "no column -9;"),
         ("chain mim on small -o nowhere/run.h5", 5, "nowhere"),
-        ("chain mim on small --no-out -o x.h5", 2, "--no-out exclude each other: give one of them"),
+        ("chain mim on small --no-out -o x.h5", 2, "--no-out contradict each other"),
         (f"chain mim on {'x' * 300}", 5, "File name too long"),
         (f"chain mim on small -o {'x' * 300}.h5", 5, "File name too long"),
         ("check npfs:n", 2, "is not of the form key=value"),
@@ -249,7 +249,7 @@ def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Ca
 
 def test_help_of_a_stage_shows_default_range_symbol_and_source(call: Call) -> None:
     text = " ".join(call("chain immigrate --help").out.split())
-    assert "[a number > 0 or cv; default 1.0; σ;" in text
+    assert "[a number > 0 or cv; default 1.0; in the paper: σ," in text
     assert "--line-search / --no-line-search" in text
     assert "--top VALUE" in text
     assert "Provided by margin " in text

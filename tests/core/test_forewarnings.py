@@ -45,12 +45,12 @@ def test_the_number_needed_is_that_of_the_adjusted_p_values(correction, permutat
 @pytest.mark.parametrize(
     ("chain", "told"),
     [
-        ("relieff:permutations=99", "relieff: p is at least 1/100"),
+        ("relieff:permutations=99", "relieff: with permutations=99, p is at least 1/100"),
         ("mim:top=30 relieff:permutations=99,level=0.05", "over 30 features"),
-        ("relieff:permutations=99,level=0.05 npfs:n=20,null=published", "unless at least 8 are"),
+        ("relieff:permutations=99,level=0.05 npfs:n=20,null=published", "if at least 8 of"),
         ("jmi:stop=significant,test=permutation,alpha=0.01,permutations=19", "no feature can be"),
-        ("stability-study:base=relieff:permutations=99,n=3", "relieff: p is at least"),
-        ("cross-validation:base=(relieff:permutations=99 knn),folds=2", "relieff: p is at least"),
+        ("stability-study:base=relieff:permutations=99,n=3", "relieff: with permu"),
+        ("cross-validation:base=(relieff:permutations=99 knn),folds=2", "relieff: with permu"),
         ("mim:top=5 relieff:permutations=99", ""),
         ("mim relieff:permutations=19", ""),
         ("relieff:permutations=99,correction=none", ""),
@@ -72,8 +72,8 @@ def test_a_run_warns_once_before_it_starts_and_its_record_says_so():
         )
     mine = [w for w in caught if issubclass(w.category, Forewarning)]
     assert len(mine) == 1
-    assert "permutations=799 would do for one" in str(mine[0].message)
-    assert sum("p is at least 1/10 " in text for text in record.all_warnings()) == 1
+    assert "permutations=799 is enough" in str(mine[0].message)
+    assert sum("p is at least 1/10;" in text for text in record.all_warnings()) == 1
 
 
 # What chains cost, by what their methods declare

@@ -78,6 +78,6 @@ def test_warnings_that_differ_in_numbers_only_are_one_and_equal_ones_are_not_cal
     notes.add(["stop at 7"])
     notes.add(["stop at 7"])
     assert list(notes.lines(9, "resamples")) == [
-        "in 3 of 9 resamples, the first: step 1.5e-07 of 50",
+        "in 3 of 9 resamples, such as: step 1.5e-07 of 50",
         "in 2 of 9 resamples: stop at 7",
     ]

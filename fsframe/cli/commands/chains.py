@@ -27,7 +27,7 @@ _data = click.argument("data", type=click.Path())
 @_data
 @reading_options
 @output_options
-@option("--threads", "Threads to use; results do not depend on it. [default: all]", type=COUNT)
+@option("--threads", "Number of threads; does not change results. [default: all]", type=COUNT)
 def _on_of_chain(**options: Any) -> dict[str, Any]:
     """The table to run on: delimited text (also compressed), NPZ or HDF5.
 

@@ -123,7 +123,9 @@ def table(
 
     source = table_after_on(words, "fsframe table RUN.h5 on DATA -o FILE")
     if pairs and (kept or source):
-        raise RequestError("--pairs writes pairs; --kept and `on DATA` apply to single features")
+        raise RequestError(
+            "--pairs writes pairs: leave out --kept and `on DATA`, which are for features"
+        )
     target = None if out is None or is_stdout(out) else Path(out)
     chosen = options["form"] or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
@@ -131,8 +133,8 @@ def table(
     found = find_results([run], comparisons=True, folders=False)
     if found.study is not None and (pairs or kept or source):
         raise RequestError(
-            "for a comparison its results are written; --pairs, --kept and `on DATA` apply to a "
-            "single run"
+            f"{run} is a comparison, whose results are written: leave out --pairs, --kept and "
+            "`on DATA`, which are for a single run"
         )
     used, top, overwrite = found.used(source), options["top"], options["overwrite"]
     if target is not None:

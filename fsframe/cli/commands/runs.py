@@ -296,7 +296,8 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
     data = table_of_run(record, source, **reading_arguments(**options))
     chosen = choose_stages(record, options["share"])
     took = sum(record.stages[number].seconds for number in chosen)
-    say(f"{path}: {len(chosen)} of {len(record.stages)} stages, which took {took:.2f} s", err=True)
+    stages = f"{len(chosen)} of {counted(len(record.stages), 'stage')}"
+    say(f"{path}: recomputing {stages}, which took {took:.2f} s in the run", err=True)
     failed: list[str] = []
 
     def report(outcome: StageAudit) -> None:
