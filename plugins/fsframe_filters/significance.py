@@ -258,14 +258,14 @@ class AnovaF(Selector):
         if holes:
             notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
-            notes += ("some features separate the classes perfectly: their F has no bound",)
+            notes += ("some features separate the classes perfectly, so that their F is infinite",)
         p = data.n_features
         few = self.ranks and data.n_samples < _FEW_ROWS and not exact
         if few and self.alpha and self.alpha / p < _SMALL:
             notes += (
-                f"p-values of ranks that are as small as {self.alpha / p:.1g} are two to five "
-                f"times too small with {data.n_samples} rows: of those kept more than "
-                f"{self.alpha:g} may be false; between two classes without covariates and weights "
+                f"with {data.n_samples} rows, p-values of ranks around {self.alpha / p:.1g} are "
+                f"two to five times too small, so that more than a share {self.alpha:g} of the "
+                "kept features may be false; between two classes without covariates and weights "
                 "they are exact",
             )
         tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)

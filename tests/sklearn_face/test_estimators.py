@@ -325,7 +325,7 @@ def test_warnings_of_the_library_arrive_once_and_from_here(interacting) -> None:
         warnings.simplefilter("always")
         MRMR(top=2).fit(X, y)
     assert [w.category for w in told] == [FsframeWarning]
-    assert str(told[0].message).startswith("MRMR: 8 of 8 columns were cut into bins")
+    assert str(told[0].message).startswith("MRMR: all 8 columns were cut into bins")
     assert told[0].filename == __file__
 
 
@@ -337,7 +337,7 @@ def test_a_search_warns_once_whatever_its_folds_say(interacting, refit: bool) ->
             warnings.simplefilter("always")
             search.fit(*interacting)
         assert [w.category for w in told] == [FsframeWarning]
-        assert str(told[0].message).startswith("MRMR, in GridSearchCV: 8 of 8 columns were cut")
+        assert str(told[0].message).startswith("MRMR, in GridSearchCV: all 8 columns were cut")
         assert told[0].filename == __file__
 
 

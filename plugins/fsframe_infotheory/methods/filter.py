@@ -280,10 +280,13 @@ class InformationFilter(Selector):
         binned = bins.binned_by_default
         if binned:
             names = [data.feature_names[j] for j in binned[:3]]
+            which = f"{len(binned)} of {data.n_features} columns"
+            some = f" ({', '.join(names)}{', …' if len(binned) > 3 else ''})"
+            if 3 < len(binned) == data.n_features:
+                which, some = f"all {len(binned)} columns", ""
             notes.append(
-                f"{len(binned)} of {data.n_features} columns were cut into bins of equal width by "
-                f"default ({', '.join(names)}{', …' if len(binned) > 3 else ''}); "
-                "discretise=… and bins=… choose otherwise"
+                f"{which} were cut into bins of equal width by default{some}; discretise=… and "
+                "bins=… choose otherwise"
             )
         holed = int(bins.missing.sum())
         if holed:

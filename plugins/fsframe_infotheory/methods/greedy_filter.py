@@ -225,7 +225,10 @@ class GreedyFilter(InformationFilter):
             tables["stopping_tests"] = ranking.tests
         notes = self.notes(data, bins, encoded)
         if self.stop == "k" and ranking.stopped and len(ranking.selected) < count:
-            notes += (f"{len(ranking.selected)} of {count} features: {ranking.stopped}",)
+            notes += (
+                f"only {len(ranking.selected)} of {count} features were selected: "
+                f"{ranking.stopped}",
+            )
         elif self.stop != "k" and not len(ranking.selected):
             notes += (f"nothing was selected: {ranking.stopped}",)
         selected = np.concatenate([self.columns_given(data), ranking.selected])
@@ -283,7 +286,8 @@ def estimation_note(bits: NDArray[np.float64]) -> str:
     """The warning about estimated information."""
     note = "the information of continuous columns is estimated from nearest neighbours"
     if (bits < 0).any():
-        note += f"; {int((bits < 0).sum())} are below zero, which means that none was found"
+        below = int((bits < 0).sum())
+        note += f"; estimates below zero ({below}) mean that no information was found"
     return note
 
 

@@ -73,7 +73,10 @@ class DescentState:
         self.gaps: list[float] = []
         self.steps: list[float] = []
         self._tol, self._keep_best = tol, keep_best
-        self.converged, self.stopped = False, f"the limit of {max_iter} updates was reached"
+        self.converged, self.stopped = (
+            False,
+            f"the limit of {max_iter} updates (max_iter) was reached",
+        )
 
     @property
     def updates(self) -> int:
@@ -109,7 +112,7 @@ class DescentState:
     def stop(self, why: str = "") -> None:
         """Mark the descent as converged, for the given reason."""
         self.converged = True
-        self.stopped = why or f"the cost changed by less than {self._tol:g} of itself"
+        self.stopped = why or f"the cost changed by less than a fraction of {self._tol:g}"
 
     def result(self) -> Descent:
         """The result: the best point, or the last."""

@@ -202,7 +202,7 @@ class Bim(BoostedSettings, MarginSelector):
         if rounds.fallback:
             notes.append(
                 "every round was discarded (its training error was 0 or no better than chance): "
-                "the best one stands alone"
+                "the best one is used alone"
             )
         # "rounds" runs over the varying columns and "varying" holds column numbers: neither can be
         # restricted to other columns, so a stage with other columns does not get them.

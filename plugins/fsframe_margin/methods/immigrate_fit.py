@@ -299,7 +299,7 @@ def descent_notes(descent: Descent, line_search: bool) -> Iterator[str]:
     if not descent.converged and line_search:
         yield (
             f"no convergence: {descent.stopped}; "
-            f"the last step changed the cost by {_last_change(descent.cost):.1e} of itself"
+            f"the last step changed the cost by a fraction of {_last_change(descent.cost):.1e}"
         )
 
 

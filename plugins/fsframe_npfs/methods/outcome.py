@@ -87,8 +87,8 @@ def _unscored(procedure: Procedure) -> Iterator[str]:
     )
     if procedure.settings.correction == "none" and procedure.decisions.relevant.sum() >= most > 0:
         yield (
-            f"{procedure.n_permutations} permutations can select at most {most} features at "
-            f"alpha={procedure.settings.alpha:g}; use more permutations"
+            f"with {procedure.n_permutations} permutations, at most {most} features can be "
+            f"selected at alpha={procedure.settings.alpha:g}; use more permutations"
         )
 
 
@@ -115,8 +115,8 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
             fits = _rounded(math.ceil(float(times.max()) * procedure.fits))
             settled = "" if near.size == number else ", except for the closest"
             text += (
-                f". `npfs:settle={BORDERLINE:g},fits={fits}` goes on until another seed would "
-                "decide the same"
+                f". `npfs:settle={BORDERLINE:g},fits={fits}` continues until another seed "
+                "would decide the same"
             )
             text += settled
         yield text

@@ -252,8 +252,8 @@ class Cpss(HalvesSelector):
             tables["false-selections-bound"] = np.array([false])
             if self.threshold is not None and not false <= max(1.0, stable.size / 2):
                 warnings.append(
-                    f"{false:.3g} false selections can be expected at this threshold, of "
-                    f"{stable.size} kept; {self._advised(1.0, p)}"
+                    f"at this threshold, up to {false:.3g} false selections can be expected among "
+                    f"the {stable.size} kept; {self._advised(1.0, p)}"
                 )
             if self.bound in _ASSUMING:
                 warnings += self._chance(data, needed, kept, p, false)
@@ -466,9 +466,9 @@ class Ipss(HalvesSelector):
         p = data.n_features if n_tests is None else n_tests
         if not self.permuting and p > _WIDE:
             yield (
-                f"bound=published does not hold with many features ({p}): on tables of 1,000 "
-                "without a relevant one, four (relieff) to nine (anova-f) in ten keep some instead "
-                "of one; use bound=permutation"
+                f"bound=published does not hold with many features ({p}): of tables with 1,000 "
+                "features, none of them relevant, it kept some in four (relieff) to nine (anova-f) "
+                "out of ten, instead of in one; use bound=permutation"
             )
 
     def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
@@ -526,9 +526,9 @@ class Ipss(HalvesSelector):
         if not self.permuting and (copied := near_copies(data, kept)):
             warnings.append(
                 f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
-                "more): a base that fits all features at once cannot tell which of them is needed, "
-                "and half of those kept are not, where one in ten is promised; keep one of each, "
-                "or group them (--feature-groups)"
+                "more). If the base fits all features at once, it cannot tell which of them is "
+                "needed, and about half of the kept features are not, although at most one in ten "
+                "should be; keep one of each, or group them (--feature-groups)"
             )
         return Selection(
             selected=kept,

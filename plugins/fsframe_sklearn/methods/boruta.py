@@ -280,9 +280,9 @@ class Boruta(Selector):
     def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
         if self.top is None and (decision == 1).any() and not self._over_tables:
             yield (
-                f"alpha={self.alpha:g} is a level over forests, which share these rows: of tables "
-                "without a relevant column about three in ten keep one; correction=best-shadow has "
-                "a level over tables"
+                f"alpha={self.alpha:g} holds over forests, which all see the same rows, but not "
+                "over tables: about three in ten tables without a relevant column keep one. With "
+                "correction=best-shadow, alpha holds over tables"
             )
         tentative = np.flatnonzero(decision == 0)
         if tentative.size:

@@ -88,7 +88,7 @@ def test_excluding_leaves_too_few_and_says_so():
     names = Dataset.from_arrays(X, y).feature_names
     found = select("jmi", X, y, top=14, exclude=names[:4])
     assert len(found.selected) == 10
-    assert "10 of 14 features: no candidate is left" in found.warnings
+    assert "only 10 of 14 features were selected: no candidate is left" in found.warnings
 
 
 @pytest.mark.parametrize("name", COUNTED)

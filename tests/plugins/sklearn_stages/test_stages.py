@@ -322,7 +322,7 @@ def test_ipss_of_boosted_trees_on_columns_of_few_values_is_said_to_miss_its_leve
 def test_what_boruta_confirms_is_said_to_be_of_these_rows() -> None:
     X = np.random.default_rng(0).normal(size=(80, 5))
     label = X[:, 3] > 0
-    said = "a level over forests, which share these rows"
+    said = "holds over forests, which all see the same rows"
     found = Boruta(trees=20, max_runs=20).select(Dataset.from_arrays(X, label))
     assert found.selected.tolist() == [3] and any(said in text for text in found.warnings)
     few = Boruta(trees=20, max_runs=2).select(Dataset.from_arrays(X, label))
@@ -403,7 +403,7 @@ def test_boruta_over_tables_needs_a_column_that_few_best_copies_reach():
     assert np.flatnonzero(kept).tolist() == sorted(found.selected.tolist()) == [1, 3]
     assert (kept == (found.tables["p_adjusted"] <= 0.05)).all()
     assert len(found.tables["best-shadow"]) == 19, "nothing is decided for a column before the last"
-    assert not any("tentative" in w or "level over forests" in w for w in found.warnings)
+    assert not any("tentative" in w or "holds over forests" in w for w in found.warnings)
     null = Dataset.from_arrays(data.X, np.random.default_rng(9).permutation(data.y))
     assert stage.select(null).selected.size == 0
 
