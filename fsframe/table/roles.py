@@ -141,7 +141,7 @@ for _role in (
     ),
     Role(
         name="weight", given="column", word="weight", being="holds weights", verb="be weights",
-        of_rows=True, metavar="NAME|NUMBER", help="Column of weights: copies of each row.",
+        of_rows=True, metavar="NAME|NUMBER", help="Column of weights: how often each row counts.",
     ),
     Role(
         name="time", given="name", word="time", being="is the time", verb="be the time",
