@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -107,6 +108,14 @@ def _option_hint(error: click.NoSuchOption, context: click.Context, given: Seque
             return f"{option} goes after the table: {way}"
         way = f"… {last.name} DATA {option}"
         return f"{option} is not a parameter of {command.name}; put it at the end: {way}"
+    if command is last and isinstance(group, click.Group) and parent and last.name in given:
+        # After the command's name, and before `on`.
+        for word in given[1 : given.index(last.name)]:
+            with contextlib.suppress(FsframeError, click.ClickException):
+                stage = group.get_command(parent, word)
+                if stage and any(option in each.opts for each in stage.params):
+                    way = f"{word} {option} … {last.name} DATA"
+                    return f"{option} is a parameter of {word}; put it after the stage: {way}"
     files = [word for word in given if word.startswith("-") and os.path.exists(word)]
     if command is last and files:
         return f"{error.format_message()} For the file of that name write ./{files[0]}"

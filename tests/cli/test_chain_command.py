@@ -192,6 +192,8 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("chain mim --bin 3 on small", 2, "--bins"),
         ("chain mim --seed 3 on small", 2,
          "--seed is not a parameter of mim; put it at the end: … on DATA --seed"),
+        ("chain variance mim on small --bins 5", 2,
+         "--bins is a parameter of mim; put it after the stage: mim --bins … on DATA"),
         ("evaluate mim --folds 5 on small", 2, "on DATA --folds"),
         ("chain --label class mim on t.csv", 2,
          "--label goes after the table: fsframe chain STAGES on DATA --label"),
