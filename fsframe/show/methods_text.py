@@ -81,11 +81,14 @@ def _sentences_of_run(record: RunRecord) -> Iterator[str]:
             f"{tests.n_tested} pairs of features were tested for interaction by "
             f"{printable(name)}{mark}; q-values allow for {tests.n_chosen_from} pairs."
         )
-    yield (
-        "Intervals are 95 % intervals; q-values without another name are those of Benjamini and "
-        "Hochberg (1995, Controlling the false discovery rate, J. R. Stat. Soc. B 57:289-300, "
-        "doi:10.1111/j.2517-6161.1995.tb02031.x)."
-    )
+    if protocol is not None:
+        yield "Intervals are 95 % intervals."
+    elif record.pair_tests is not None or "q" in record.feature_table().columns:
+        yield (
+            "q-values without another name are those of Benjamini and Hochberg (1995, Controlling "
+            "the false discovery rate, J. R. Stat. Soc. B 57:289-300, "
+            "doi:10.1111/j.2517-6161.1995.tb02031.x)."
+        )
     yield f"The random seed was {record.seed}."
     if record.command:
         yield f"The command was `{printable(record.command, longest=600)}`."

@@ -340,6 +340,9 @@ def test_the_checklist_tells_judged_runs_from_others():
     assert "by the chain `mim:top=2`" in methods_paragraph(plain)
     assert "evaluated by stratified 2-fold cross-validation in which" in methods_paragraph(judged)
     assert dict(references(Chain.parse("immigrate:max_iter=2").run(small())))["immigrate"]
+    tested = Chain.parse("anova-f:alpha=0.5").run(small())
+    of_q = [f"{'q-values' in methods_paragraph(run):d}" for run in (plain, judged, tested)]
+    assert of_q == ["0", "0", "1"] and "95 % intervals" in methods_paragraph(judged)
 
 
 def test_a_page_of_several_runs_names_each_and_what_they_share():

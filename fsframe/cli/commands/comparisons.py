@@ -285,9 +285,11 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     from fsframe.text import counted
 
     total = len(planned_runs(plan))
+    beside = (
+        f" and {counted(len(plan.beside), 'classifier')} on all features" if plan.beside else ""
+    )
     yield (
-        f"{plan.name}: {counted(len(plan.methods), 'chain')} and "
-        f"{counted(len(plan.beside), 'classifier')} on all features, "
+        f"{plan.name}: {counted(len(plan.methods), 'chain')}{beside}, "
         f"{counted(len(plan.tables), 'table')}, {counted(len(plan.seeds), 'seed')}: "
         f"{counted(total, 'run')}"
     )
