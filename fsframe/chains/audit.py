@@ -23,6 +23,7 @@ from fsframe.storage.encoding import encode_array, fingerprint, numeric_differen
 from fsframe.storage.records import (
     last_selection,
     pair_test_items,
+    protocol_name,
     stage_items,
 )
 from fsframe.table.dataset import Dataset
@@ -219,8 +220,15 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
     DataError
         If `training` is not the table of the run.
     RequestError
-        If there is no classifier, or `classifier` is given for a chain that ends with one.
+        If the run is an evaluation, there is no classifier, or `classifier` is given for a chain
+        that ends with one.
     """
+    if protocol_name(record) == "cross-validation":
+        base = record.stages[-1].params.get("base")
+        raise RequestError(
+            f"the run is an evaluation of `{base}`, which fits a model in each fold and keeps "
+            f"none; run the chain (fsframe chain {base} on TABLE) and predict with that run"
+        )
     record.require_table(training)
     with preferring(record.providers()):
         chain = Chain.parse(record.chain)

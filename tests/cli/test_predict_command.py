@@ -41,6 +41,14 @@ def test_a_stored_run_predicts_as_the_chain_itself_does(call: Call, here: Path, 
     assert np.array_equal(scores(done.out), fitted.predict_scores(data.X))
 
 
+def test_an_evaluation_keeps_no_model_and_says_how_to_get_one(call: Call, here: Path) -> None:
+    assert call("evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -o e.h5").code == 0
+    for further in ("", " --classifier margin"):
+        refused = call(f"predict e.h5 on small.csv{further}")
+        assert refused.code == 2
+        assert "(fsframe chain mim:top=2 knn on TABLE)" in " ".join(refused.err.split())
+
+
 def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None:
     assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
     numbered = call("predict r.h5 on small.csv").out.splitlines()
