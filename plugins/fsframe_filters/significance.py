@@ -215,7 +215,9 @@ class AnovaF(Selector):
         model = None if data.covariates is None else _Partial.of(data, weights)
         exact = self._exact(data, weights)
         # Every block of a table in parts is one pass over its files: as wide as possible.
-        widest = run.memory // _BLOCKS if data.in_parts else min(1 << 25, run.memory // 8)
+        # In memory, as wide as caches hold, but at least a cache line of a table stored by rows.
+        cached = max(1 << 22, 64 * data.n_samples)
+        widest = run.memory // _BLOCKS if data.in_parts else min(cached, run.memory // 8)
         for start, stop in data.column_blocks(widest):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             present = ~np.isnan(block)
@@ -414,32 +416,49 @@ def _f_statistics(
     # Samples along the last axis: each row is summed alone, whatever the width of the block.
     values, known = np.ascontiguousarray(block.T), np.ascontiguousarray(present.T)
     m = len(values)
-    w = known * weights
-    n = w.sum(axis=1)
+    complete = bool(known.all())
+    w = np.broadcast_to(weights, values.shape) if complete else known * weights
+    # Multiplying by 1 changes no bit, but takes time.
+    plain = complete and bool((weights == 1.0).all())
+
+    def weighted(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return numbers if plain else w * numbers
+
+    def total_of(of_row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum of a number of each row over the rows where a column has a value."""
+        return np.full(m, (weights * of_row).sum()) if complete else (w * of_row).sum(axis=1)
+
+    n = total_of(np.ones(data.n_samples))
     safe = np.maximum(n, 1e-300)
-    filled = np.where(known, values, 0.0)
+    filled = values if complete else np.where(known, values, 0.0)
     # Squares of such columns would overflow or vanish. F has no scale; powers of two are exact.
     size = np.abs(filled).max(axis=1)
     extreme = (size > 1e100) | ((size > 0) & (size < 1e-100))
     if extreme.any():
         exponent = np.frexp(size[extreme])[1]
+        filled = filled.copy()
         filled[extreme] = np.ldexp(filled[extreme], -exponent[:, None])
-    mean = (w * filled).sum(axis=1) / safe
-    centred = np.where(known, filled - mean[:, None], 0.0)
-    squares = (w * centred**2).sum(axis=1)
+        size[extreme] = np.abs(filled[extreme]).max(axis=1)
+    mean = weighted(filled).sum(axis=1) / safe
+    centred = filled - mean[:, None]
+    if not complete:
+        centred[~known] = 0.0
+    squares = weighted(centred**2).sum(axis=1)
     between, freedom = np.zeros(m), np.ones(m)
     if data.task == "classification":
         for c in range(data.n_classes):
-            of_class = data.y == c
-            size = (w * of_class).sum(axis=1)
-            total = (w * centred * of_class).sum(axis=1)
-            between += np.divide(total**2, size, out=np.zeros(m), where=size > 0)
-            freedom += size > 0
+            of_class = (data.y == c).astype(np.float64)
+            rows = total_of(of_class)
+            total = (weighted(centred) * of_class).sum(axis=1)
+            between += np.divide(total**2, rows, out=np.zeros(m), where=rows > 0)
+            freedom += rows > 0
         freedom -= 2
     else:
-        target = data.y - ((w * data.y).sum(axis=1) / safe)[:, None]
-        moment = (w * centred * target).sum(axis=1)
-        square = (w * target**2).sum(axis=1)
+        target = data.y - (total_of(data.y) / safe)[:, None]
+        # The same for all complete columns.
+        target = target[:1] if complete else target
+        moment = (weighted(centred) * target).sum(axis=1)
+        square = weighted(target**2).sum(axis=1)
         np.divide(moment**2, square, out=between, where=square > 0)
         if spread:
             slope = np.divide(moment, squares, out=np.zeros(m), where=squares > 0)
@@ -466,7 +485,7 @@ def _f_statistics(
             freedom += bends
     rest = n - 1 - freedom
     # A spread of the size of rounding errors is none.
-    flat = squares <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
+    flat = squares <= 1e-28 * safe * np.maximum(1e-300, size**2)
     tests = _f_and_log_p(between, squares, freedom, rest, ~flat)
     if not spread:
         return tests
