@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
@@ -24,6 +25,7 @@ from fsframe.method.stage_view import (
 )
 from fsframe.params import Parameterised
 from fsframe.registry import in_stage
+from fsframe.registry.registry import stage_words
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import LABELS
 
@@ -125,12 +127,16 @@ class PredictionMeasure(Parameterised):
             return float("nan")
         name = self.method_name()
         with in_stage(type(self), name):
-            value = float(self._value(predictions))
+            found = self._value(predictions)
+            if isinstance(found, (str, bytes)):
+                raise TypeError(f"_value gave the text {found!r:.40}, not a number")
+            value = float(found)
         # Rounding may lead slightly out of the range.
-        reach = 1e-9 * max(1.0, abs(value))
-        if not (np.isnan(value) or self.lowest - reach <= value <= self.highest + reach):
+        reach = 1e-9 * max(1.0, abs(value)) if math.isfinite(value) else 0.0
+        if not (math.isnan(value) or self.lowest - reach <= value <= self.highest + reach):
             raise PluginError(
-                f"{name} is declared to lie in {self.lowest:g} … {self.highest:g}, and gave {value}"
+                f"{stage_words(type(self), name, 'measure')} is declared to lie in "
+                f"{self.lowest:g} … {self.highest:g}, and gave {value}"
             )
         return float(np.clip(value, self.lowest, self.highest))
 

@@ -176,13 +176,25 @@ def test_matthews_of_one_answer_is_zero_and_of_one_class_undefined():
     assert np.isnan(value("matthews", np.zeros(4, dtype=int), flat))
 
 
-def test_a_value_beyond_the_declared_range_is_the_plugins_fault():
+@pytest.mark.parametrize("value", [2.0, -0.1, np.inf, -np.inf, "0.5"])
+def test_a_value_beyond_the_declared_range_is_the_plugins_fault(value):
     class Wild(PredictionMeasure):
         def _value(self, predictions):
-            return 2.0
+            return value
 
-    with pytest.raises(PluginError, match="declared to lie in 0 … 1"):
+    told = "gave the text '0.5', not a number" if value == "0.5" else f"in 0 … 1, and gave {value}"
+    with pytest.raises(PluginError, match=f"`wild` .*{told}"):
         Wild()(Predictions(truth=np.zeros(2), predicted=np.zeros(2)))
+
+
+def test_an_infinite_value_is_taken_where_the_range_has_no_bound():
+    class Loss(PredictionMeasure):
+        highest = np.inf
+
+        def _value(self, predictions):
+            return np.inf
+
+    assert Loss()(Predictions(truth=np.zeros(2), predicted=np.zeros(2))) == np.inf
 
 
 @pytest.mark.parametrize(
