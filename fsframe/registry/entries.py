@@ -384,7 +384,8 @@ class ReaderEntry(Entry):
     zip_member : str
         For a zip archive: a file that it contains.
     endings : tuple of str
-        File name endings, for formats that cannot be recognised by content.
+        File name endings, for formats that cannot be recognised by content; those that fsframe
+        reads itself, such as ``.csv``, are not taken from it.
 
     Examples
     --------

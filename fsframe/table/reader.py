@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import traceback
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
 from fsframe.registry import in_stage, writers
+from fsframe.registry.registry import stage_words
 from fsframe.table.frames import is_frame
 from fsframe.table.text_file import STANDARD_INPUT, load_bytes
 from fsframe.text import did_you_mean
@@ -163,22 +165,30 @@ class Reader(ABC):
         ------
         DataError
             If it cannot be read, with the reader's message.
+        PluginError
+            If the author's part returns something else, or tries to end the program.
         """
-        try:
-            # Readers that declare options accept them.
-            frame = self._read(path, **given)  # type: ignore[call-arg]
-        except (FsframeError, KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            # Panics in the Rust code of polars do not derive from `Exception`.
-            raise DataError(
-                f"{path} cannot be read by {type(self).__name__}: {one_line(error)}"
-            ) from error
+        kind, name = type(self), type(self).__name__
+        with in_stage(kind, name, "reader"):
+            try:
+                # Readers that declare options accept them.
+                frame = self._read(path, **given)  # type: ignore[call-arg]
+            except (FsframeError, KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:
+                # Panics in the Rust code of polars do not derive from `Exception`.
+                failure = DataError(
+                    f"{path} cannot be read by {stage_words(kind, name, 'reader')}: "
+                    f"{one_line(error)}"
+                )
+                failure.detail = "".join(traceback.format_exception(error))
+                raise failure from error
         if self.spelled and isinstance(frame, bytes):
             return frame
         if not is_frame(frame) and not isinstance(frame, ArrayTable):
-            raise DataError(
-                f"{path}: {type(self).__name__} returned {type(frame).__name__}, not a data frame"
+            raise PluginError(
+                f"{path}: {stage_words(kind, name, 'reader')} returned {type(frame).__name__}, "
+                "not a data frame"
             )
         return frame
 
@@ -192,21 +202,31 @@ IN_BLOCKS = ("parquet", "arrow", "hdf5")
 
 
 def reader_of(path: Path, head: bytes) -> str | None:
-    """The name of the plugin's reader for a file that begins with `head`; None if there is none."""
+    """The name of the plugin's reader for a file that begins with `head`; None if there is none.
+
+    Bundled formats take precedence: an ending that fsframe reads itself, such as ``.csv``, belongs
+    to no other plugin, but a longer one may (``.counts.csv``).
+    """
     from fsframe.registry import readers
 
     inside: set[str] | None = None
-    for offer in readers.offers():
+    own = len(_ending(path, ENDINGS))
+    for offer in _bundled_first(readers.offers()):
         entry: Any = offer.entry
         if any(head.startswith(start) for start in entry.starts):
-            return offer.name
+            return str(offer.name)
         if entry.zip_member and head.startswith(b"PK\x03\x04"):
             inside = zip_members(path) if inside is None else inside
             if entry.zip_member in inside:
-                return offer.name
-        if path.name.lower().endswith(entry.endings or ("\0",)):
-            return offer.name
+                return str(offer.name)
+        ending = _ending(path, entry.endings)
+        if ending and (offer.plugin.source.bundled or len(ending) > own):
+            return str(offer.name)
     return None
+
+
+def _bundled_first(offers: Iterable[Any]) -> list[Any]:
+    return sorted(offers, key=lambda offer: (not offer.plugin.source.bundled, offer.name))
 
 
 def full_name(reader: str) -> str:
@@ -339,7 +359,7 @@ def file_kind(path: Path) -> str:
     ):
         return "npz"
     # For an empty or damaged file the name decides, since the error is about that format.
-    ending = _ending(path)
+    ending = _ending(path, ENDINGS)
     if ending in (".h5", ".hdf5"):
         return "hdf5"
     return "npz" if ending == ".npz" else "text"
@@ -383,7 +403,7 @@ def table_name(path: Path) -> str:
         return "stdin"
     if in_parts(path):
         return (path if path.is_dir() else path.parent).resolve().name
-    return path.name[: len(path.name) - len(_ending(path))]
+    return path.name[: len(path.name) - len(_ending(path, (*ENDINGS, *_OTHERS)))]
 
 
 def _head(path: Path) -> bytes:
@@ -396,10 +416,10 @@ def _head(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _ending(path: Path) -> str:
+def _ending(path: Path, endings: Iterable[str]) -> str:
     name = path.name.lower()
-    # The longest first: .csv.gz, not .gz alone.
-    return max((e for e in (*ENDINGS, *_OTHERS) if name.endswith(e)), key=len, default="")
+    # The longest: .csv.gz, not .gz alone.
+    return max((ending for ending in endings if name.endswith(ending)), key=len, default="")
 
 
 def _no_such_file(given: Path) -> str:
@@ -423,7 +443,7 @@ def _tables_in(folder: Path) -> str:
 
 def _known_files(folder: Path) -> list[str]:
     try:
-        return sorted(path.name for path in folder.iterdir() if _ending(path))
+        return sorted(path.name for path in folder.iterdir() if _ending(path, (*ENDINGS, *_OTHERS)))
     except OSError:
         return []
 
@@ -480,9 +500,7 @@ def format_of(path: Path) -> str:
     >>> format_of(Path("genes.tex"))
     'latex'
     """
-    offers: list[Any] = sorted(
-        writers.offers(), key=lambda offer: (not offer.plugin.source.bundled, offer.name)
-    )
+    offers = _bundled_first(writers.offers())
     for offer in offers:
         if path.name.lower().endswith(offer.entry.endings or ("\0",)):
             return str(offer.name)

@@ -123,8 +123,8 @@ class ReaderConformance(Conformance):
         with self._file() as path, path.open("rb") as file:
             reader = reader_of(path, file.read(8))
         assert reader is not None and reader.rpartition("/")[2] == self.name, (
-            f"a file {path.name} is recognised as {reader}: give endings, starts or zip_member in "
-            "the entry"
+            f"a file {path.name} is recognised as {reader}: give starts, zip_member, or endings "
+            "that fsframe does not read itself, in the entry"
         )
 
     def test_the_same_file_gives_the_same_table(self) -> None:

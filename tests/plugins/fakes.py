@@ -121,6 +121,22 @@ FAKES = {
         + "class NoSelector: pass",
         others={"fake_exiting_class": "raise SystemExit('bye')"},
     ),
+    "fake_greedy": Fake(
+        "from fsframe.registry.entries import ReaderEntry"
+        + hook(
+            "yield ReaderEntry(name='greedy', target='greedy_reader:Greedy',"
+            " endings=['.csv', '.gz', '.odd.csv'])",
+            name="fsframe_readers",
+        ),
+        others={
+            "greedy_reader": "from fsframe.table.reader import Reader\n"
+            "class Greedy(Reader):\n"
+            "    def _read(self, path):\n"
+            "        if 'exit' in path.name:\n            raise SystemExit(0)\n"
+            "        if 'none' in path.name:\n            return None\n"
+            "        raise KeyError('oops')"
+        },
+    ),
     # Distributions
     "fake_absent_module": Fake(point=b"absent-module = fake_module_that_is_not_there"),
     "fake_garbled": Fake(point=b"this line has no equals sign"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -205,6 +206,32 @@ def test_entries_of_unusable_classes_do_not_disturb_lists() -> None:
     done = fsframe("methods", fakes=["fake_bad_classes"])
     assert done.code == 0
     assert "fake-no-module" in done.out
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_reader_does_not_take_the_endings_of_bundled_formats(name: str, tmp_path: Path) -> None:
+    content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 4
+    (tmp_path / name).write_bytes(gzip.compress(content) if "gz" in name else content)
+    done = fsframe("inspect", str(tmp_path / name), fakes=["fake_greedy"])
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("t", 4, "t.odd.csv cannot be read by {}: KeyError: 'oops'"),
+        ("exit", 3, "{}: it tried to end the program (SystemExit: 0)"),
+        ("none", 3, "none.odd.csv: {} returned NoneType, not a data frame"),
+    ],
+)
+def test_a_reader_that_fails_is_named_with_its_plugin(
+    name: str, code: int, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{name}.odd.csv").write_text("a,b,class\n1,2,x\n")
+    done = fsframe("inspect", str(tmp_path / f"{name}.odd.csv"), fakes=["fake_greedy"])
+    assert done.code == code
+    assert says.format("reader `greedy` of plugin `greedy` 1.0") in done.err
+    assert len(done.err.splitlines()) == 1
 
 
 def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:

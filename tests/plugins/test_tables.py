@@ -74,7 +74,9 @@ def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path
     whole = path.read_bytes()
     for cut in (5, 40, len(whole) - 3):
         path.write_bytes(whole[:cut])
-        with pytest.raises(DataError, match=f"{path} cannot be read by ParquetReader"):
+        with pytest.raises(
+            DataError, match=f"{path} cannot be read by reader `parquet` of plugin `tables`"
+        ):
             read(path)
     with pytest.raises(DataError, match=r"label: there is no column 'knd'. Did you mean"):
         path.write_bytes(whole)
