@@ -216,6 +216,9 @@ class SubmittedJobs(Generic[J]):
             self.pending[self._engine.submit(function, *arguments)] = job
         except BrokenExecutor as error:
             self._lost([job], error)
+        except RuntimeError as error:
+            # An executor that was shut down says so in this way.
+            self._lost([job], BrokenExecutor(*error.args))
 
     def answers(self) -> Iterator[tuple[J, Any]]:
         """Wait a moment, and yield the jobs that have finished, with their results.

@@ -236,6 +236,16 @@ def test_resamples_that_kill_every_worker_are_named_in_the_end(bits, table, coun
     assert "--workers" in str(caught.value)
 
 
+def test_an_executor_that_was_shut_down_is_reported_as_one_that_breaks(table):
+    pool = ThreadPoolExecutor(2)
+    pool.shutdown()
+    with pytest.raises(EngineError, match=r"executor broke .*after shutdown.*with a new one"):
+        Chain.parse("mim:top=3 npfs:n=6").run(table, executor=pool)
+    with pytest.raises(EngineError, match="executor broke"):
+        run = attrs.evolve(RUN, executor=pool)
+        list(dispatch.over_parts(run, total_of_parts, ".", [5, 6], 1))
+
+
 def test_a_strangers_executor_that_breaks_is_reported_and_what_is_finished_is_kept(
     table, counts, tmp_path
 ):
