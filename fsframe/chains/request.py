@@ -240,7 +240,7 @@ def _observers() -> Observers:
     for offer in observers.offers():
         try:
             usable.append(observers[f"{offer.provider}/{offer.entry.name}"]())
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             wrong.append(f"the observer {offer.entry.name!r} was not notified: {one_line(error)}")
     active = Observers(usable)
     active.warnings += wrong

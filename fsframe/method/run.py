@@ -100,11 +100,15 @@ class Observers:
         for observer in tuple(self._active):
             try:
                 getattr(observer, what)(*about)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 self._active.remove(observer)
-                name = type(observer).__qualname__
+                name, reason = type(observer).__qualname__, one_line(error)
+                if isinstance(error, SystemExit):
+                    reason = f"it tried to end the program ({reason})"
                 self.warnings.append(
-                    f"the observer {name} failed in {what} and was disabled: {one_line(error)}"
+                    f"the observer {name} failed in {what} and was disabled: {reason}"
                 )
 
     @contextmanager

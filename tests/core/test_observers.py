@@ -95,17 +95,45 @@ def test_a_run_that_fails_is_reported(notes, data):
     assert kind == "failed" and isinstance(error, DataError)
 
 
-def test_an_observer_that_raises_costs_a_warning(monkeypatch, data):
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("no room"), "ValueError: no room"),
+        (SystemExit(3), "it tried to end the program (SystemExit: 3)"),
+    ],
+)
+def test_an_observer_that_raises_costs_a_warning(monkeypatch, data, error, reason):
     class Broken(Notes):
         def stage_ended(self, number, stage):
-            raise ValueError("no room")
+            raise error
 
     broken, sound = Broken(), Notes()
     monkeypatch.setattr(requests, "_observers", lambda: Observers([broken, sound]))
     record = Chain.parse("mim:top=2 margin").run(data)
     assert [kind for kind, _ in broken.heard] == ["began"]
     assert [kind for kind, _ in sound.heard] == ["began", "stage", "stage", "ended"]
-    assert any("Broken failed in stage_ended" in text for text in record.warnings)
+    said = f"Broken failed in stage_ended and was disabled: {reason}"
+    assert any(said in text for text in record.warnings)
+
+
+def test_an_observer_that_exits_when_it_is_made_is_not_notified(monkeypatch, data):
+    def ends(self, name):
+        raise SystemExit(3)
+
+    monkeypatch.setattr(type(observers), "__getitem__", ends)
+    found = requests._observers()
+    assert not found
+    assert all("was not notified: SystemExit: 3" in text for text in found.warnings)
+
+
+def test_an_interrupt_while_an_observer_is_told_is_an_interrupt(monkeypatch, data):
+    class Interrupted(Notes):
+        def stage_ended(self, number, stage):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(requests, "_observers", lambda: Observers([Interrupted()]))
+    with pytest.raises(KeyboardInterrupt):
+        Chain.parse("mim:top=2").run(data)
 
 
 def test_the_log_of_runs_is_pythons(data, caplog):
