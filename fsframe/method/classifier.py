@@ -145,8 +145,8 @@ class FittedClassifier(Protocol):
     """Interface of the object that an author's `_fit` returns.
 
     `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
-    n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, the arrays
-    needed to predict again.
+    n_classes), larger is more likely, none of them NaN. Authors may add ``arrays() -> dict[str,
+    array]``, the arrays needed to predict again.
     """
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]: ...
@@ -285,6 +285,8 @@ class FittedOnColumns:
         ------
         RequestError
             If the target is numeric: there are no classes to score.
+        PluginError
+            If the author's part returns scores of another shape, or NaN.
         """
         if self.task == "regression":
             raise RequestError(f"{self.name} predicts numbers and so has no class scores")
@@ -295,6 +297,11 @@ class FittedOnColumns:
             raise PluginError(
                 f"{self.name} returned scores of shape {scores.shape}, "
                 f"not ({len(taken)}, {len(self.classes)})"
+            )
+        if lacking := int(np.isnan(scores).any(axis=1).sum()):
+            raise PluginError(
+                f"{stage_words(self.method or type(self.inner), self.name)} returned scores that "
+                f"are NaN, in {lacking} of {len(taken)} rows"
             )
         return scores
 

@@ -77,14 +77,15 @@ class PredictorConformance(FitChecks):
     def _assert_same_bits(self, result: np.ndarray, expected: np.ndarray, what: str) -> None:
         assert result.tobytes() == expected.tobytes(), f"{what} it predicts something else"
 
-    def _assert_close(self, answers: np.ndarray, expected: np.ndarray, otherwise: str = "") -> None:
+    def _assert_close(self, answers: np.ndarray, expected: np.ndarray, otherwise: str) -> None:
         assert np.allclose(answers, expected, rtol=self.rtol, atol=1e-12), otherwise
 
     def _check_pickled(self) -> None:
         data = self.table()
         fitted = self._fit(data)
         again = pickle.loads(pickle.dumps(fitted))
-        assert self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
+        same = self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
+        assert same, "pickled and loaded it predicts something else"
 
     def test_a_required_stage_is_declared(self) -> None:
         try:
@@ -103,17 +104,20 @@ class PredictorConformance(FitChecks):
         fitted = self._fit(data)
         together = self.answer(fitted, data.X[:5])
         alone = np.concatenate([self.answer(fitted, data.X[i : i + 1]) for i in range(5)])
-        assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
+        same = np.allclose(together, alone, rtol=1e-9, atol=1e-12)
+        assert same, "a row alone has another prediction than among others"
 
     def test_order_of_training_rows_does_not_matter(self) -> None:
         data = self.table()
         answers = self._result(data.take_rows(shuffled(data.n_samples, 2)), data.X)
-        self._assert_close(answers, self._result(data))
+        said = "training rows in another order give other predictions"
+        self._assert_close(answers, self._result(data), said)
 
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
         answers = self._result(data.take_columns(shuffled(data.n_features, 1)))
-        self._assert_close(answers, self._result(data))
+        said = "columns in another order give other predictions"
+        self._assert_close(answers, self._result(data), said)
 
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
@@ -122,7 +126,7 @@ class PredictorConformance(FitChecks):
         upstream = self._stage_before(data) if self.after else some_upstream(data)
         before = frozen_bytes(X, y, upstream)
         self.answer(self._fit(mine, upstream), X)
-        assert frozen_bytes(X, y, upstream) == before
+        assert frozen_bytes(X, y, upstream) == before, "it changes its table or what is upstream"
 
     def test_only_columns_kept_upstream_are_used(self) -> None:
         data = self.table()
@@ -133,7 +137,8 @@ class PredictorConformance(FitChecks):
         other = data.X.copy()
         other[:, np.setdiff1d(np.arange(data.n_features), upstream.selected)] = 1e6
         answers = self.answer(fitted, other)
-        assert answers.tobytes() == self.answer(fitted, data.X).tobytes()
+        same = answers.tobytes() == self.answer(fitted, data.X).tobytes()
+        assert same, "a column that was not kept changes predictions"
 
     def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
@@ -143,7 +148,7 @@ class PredictorConformance(FitChecks):
         if self.make().takes_missing:
             # The method that it wraps may still refuse them.
             with contextlib.suppress(DataError):
-                assert not np.isnan(self._result(table)).any()
+                assert not np.isnan(self._result(table)).any(), "a missing value makes some NaN"
             return
         assert_refused(lambda: self._result(table), "missing values")
         assert_refused(lambda: self._result(data, X), "missing values in new rows")
@@ -167,7 +172,7 @@ class PredictorConformance(FitChecks):
         other = data.X.copy()
         other[data.X[:, 0] == 3, 0] = 99.0
         answers = self.answer(fitted, data.X)
-        assert not np.isnan(answers).any()
+        assert not np.isnan(answers).any(), "a level that training rows lack makes some NaN"
         said = "the code of a level that training rows lack changes predictions"
         self._assert_close(self.answer(fitted, other), answers, said)
 
@@ -193,6 +198,7 @@ class ClassifierConformance(PredictorConformance):
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
         codes, scores = fitted.predict(data.X[:7]), fitted.predict_scores(data.X[:7])
+        # `FittedOnColumns` refuses other answers.
         assert codes.shape == (7,) and codes.dtype == np.int64
         assert set(codes.tolist()) <= {0, 1, 2}
         assert scores.shape == (7, 3) and not np.isnan(scores).any()
@@ -201,7 +207,8 @@ class ClassifierConformance(PredictorConformance):
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
-        assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
+        largest = (scores[np.arange(45), codes] == scores.max(axis=1)).all()
+        assert largest, "a predicted class has not the largest score of its row"
 
     def test_scores_are_what_they_are_declared_to_be(self) -> None:
         data = tables.classes(45, n_classes=3)
@@ -222,7 +229,7 @@ class ClassifierConformance(PredictorConformance):
         data = self.table()
         named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
         labels = self._fit(named).predict_labels(data.X)
-        assert set(labels) <= {"well", "ill"}
+        assert set(labels) <= {"well", "ill"}, f"labels are {sorted(set(labels))}"
 
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         data = tables.classes(45, n_classes=3)

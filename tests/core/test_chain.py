@@ -225,6 +225,16 @@ def test_prediction_checks_its_table_and_the_authors_answer() -> None:
     with pytest.raises(PluginError, match=r"not \(40, 2\)"):
         wrong.predict_scores(data.X)
 
+    class Lacking(Wrong):
+        def predict_scores(self, X: np.ndarray) -> np.ndarray:
+            scores = np.zeros((len(X), 2))
+            scores[:3, 1] = np.nan
+            return scores
+
+    said = r"stage `nearest` \(.*Nearest\) returned scores that are NaN, in 3 of 40 rows"
+    with pytest.raises(PluginError, match=said):
+        attrs.evolve(fitted, inner=Lacking()).predict_scores(data.X)
+
 
 def test_a_classifier_needs_classes_and_columns() -> None:
     target = Dataset.from_arrays(np.eye(4), [0.1, 0.2, 0.3, 0.4])

@@ -265,20 +265,35 @@ class Constant(Classifier):
 @attrs.frozen
 class _FittedConstant:
     n_classes: int
+    times: float = 1.0
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return np.full(len(X), self.n_classes - 1)
 
     def predict_scores(self, X: np.ndarray) -> np.ndarray:
-        return np.tile(-np.arange(self.n_classes, dtype=float), (len(X), 1)) * X.mean()
+        return np.tile(-np.arange(self.n_classes, dtype=float), (len(X), 1)) * X.mean() * self.times
 
 
 def test_a_classifier_that_learns_nothing_is_found() -> None:
+    found = failures(Constant, ClassifierConformance)
     assert {
         "a_separable_table_is_learned",
         "each_row_is_predicted_by_itself",
         "the_predicted_class_has_the_largest_score",
-    } <= failures(Constant, ClassifierConformance).keys()
+    } <= found.keys()
+    assert [check for check, said in found.items() if said.startswith("AssertionError")] == []
+
+
+class NaNs(Constant):
+    """Scores that are NaN."""
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
+        return _FittedConstant(data.n_classes, np.nan)
+
+
+def test_a_classifier_whose_scores_are_nan_is_told_so() -> None:
+    found = failures(NaNs, ClassifierConformance)["each_row_is_predicted_by_itself"]
+    assert found.endswith("returned scores that are NaN, in 5 of 5 rows")
 
 
 @attrs.frozen(kw_only=True)
