@@ -146,7 +146,8 @@ class InformationFilter(Selector):
     given: tuple[str, ...] = param(
         (),
         listing(text("a feature's name")),
-        help="Features to treat as already selected; they come first and do not count towards top.",
+        help="Features to treat as already selected; they come first and do not count towards top. "
+        "One that an earlier stage dropped is not used, with a warning.",
     )
     exclude: tuple[str, ...] = param(
         (), listing(text("a feature's name")), help="Features that are never selected."
@@ -164,6 +165,31 @@ class InformationFilter(Selector):
         both = sorted(set(self.given) & set(self.exclude))
         if both:
             yield f"{', '.join(both)} cannot be both given and excluded"
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """Names that the table does not have, and columns both excluded and always kept."""
+        for name in (*self.given, *self.exclude):
+            if name not in data.feature_names:
+                hint = did_you_mean(name, data.feature_names)
+                yield f"there is no feature {name!r} among the {data.n_features}{hint}"
+        if data.keep is not None:
+            kept = {data.feature_names[place] for place in np.flatnonzero(data.keep)}
+            for name in sorted(kept & set(self.exclude)):
+                yield f"{name!r} cannot be both excluded and always kept"
+
+    def select(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> Selection:
+        """As `Selector.select`; a call outside a chain refuses unknown names."""
+        alone = upstream is None and run is None
+        problems = list(self.check_request(data)) if alone else []
+        if problems:
+            raise RequestError(f"{self.method_name()}: " + "; ".join(problems))
+        return super().select(data, upstream, run, seed)
 
     def top_only_cuts(self) -> bool:
         # Columns that are given are kept in addition to `top`.
@@ -245,17 +271,12 @@ class InformationFilter(Selector):
             )
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
-        """Columns of the features in `names`, in that order."""
+        """Columns of the features in `names`, in that order, without dropped features."""
         if not names:
             return np.empty(0, dtype=np.intp)
         place = {name: column for column, name in enumerate(data.feature_names)}
-        unknown = [name for name in names if name not in place]
-        if unknown:
-            raise RequestError(
-                f"{self.method_name()}: there is no feature {unknown[0]!r} among the "
-                f"{len(place)} it is given" + did_you_mean(unknown[0], place)
-            )
-        return np.array(list(dict.fromkeys(place[name] for name in names)), dtype=np.intp)
+        found = dict.fromkeys(place[name] for name in names if name in place)
+        return np.array(list(found), dtype=np.intp)
 
     def columns_given(self, data: Dataset) -> NDArray[np.intp]:
         """Columns that come first: those `given`, then those that the table always keeps."""
@@ -263,12 +284,17 @@ class InformationFilter(Selector):
         if data.keep is None:
             return named
         kept = np.flatnonzero(data.keep)
-        out = sorted({data.feature_names[place] for place in kept} & set(self.exclude))
-        if out:
-            raise RequestError(
-                f"{self.method_name()}: {out[0]!r} cannot be both excluded and always kept"
-            )
         return np.concatenate([named, kept[~np.isin(kept, named)]])
+
+    def notes_on_given(self, data: Dataset) -> tuple[str, ...]:
+        """A warning about `given` features that an earlier stage dropped."""
+        dropped = [name for name in self.given if name not in data.feature_names]
+        if not dropped:
+            return ()
+        return (
+            f"{', '.join(dropped)} (given) not used, since an earlier stage dropped "
+            f"{'it' if len(dropped) == 1 else 'them'}; --keep keeps columns in every stage",
+        )
 
     def in_unit(self, bits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bits converted to the requested unit."""
@@ -276,7 +302,7 @@ class InformationFilter(Selector):
 
     def notes(self, data: Dataset, bins: Bins, encoded: Sums) -> tuple[str, ...]:
         """Warnings about how levels were formed."""
-        notes = []
+        notes = [*self.notes_on_given(data)]
         binned = bins.binned_by_default
         if binned:
             names = [data.feature_names[j] for j in binned[:3]]

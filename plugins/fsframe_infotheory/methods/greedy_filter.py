@@ -395,5 +395,5 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
                 "relevance": self.in_unit(relevance),
                 "criterion": scores[ranking.selected],
             },
-            warnings=(estimation_note(relevance),),
+            warnings=(*self.notes_on_given(data), estimation_note(relevance)),
         )

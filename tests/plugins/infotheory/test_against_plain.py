@@ -226,6 +226,32 @@ def test_given_features_come_first_and_excluded_ones_never(table):
     assert found.selected.tolist() == [7, 1, 2]
 
 
+def test_named_features_that_an_earlier_stage_dropped_end_no_run(table):
+    data = table("tiny")
+    names = data.feature_names
+    best = [names[k] for k in Mim(top=2).select(data).selected]
+    out = next(name for name in names if name not in best)
+    plain_run = fsframe.select("mim:top=2 jmi:top=1", data)
+    found = fsframe.select(f"mim:top=2 jmi:top=1,exclude=[{out}]", data)
+    assert found.selected_names == plain_run.selected_names
+    assert not any(out in text for text in found.stages[1].selection.warnings)
+    for more in ("", ",estimator=knn"):
+        found = fsframe.select(f"mim:top=2 jmi:top=1,given=[{out}]{more}", data)
+        assert found.selected.size == 1
+        assert any(f"{out} (given) not used" in w for w in found.stages[1].selection.warnings)
+
+
+def test_features_that_the_table_lacks_are_refused_before_any_stage_runs(table):
+    data, listened = table("tiny"), []
+    chain = fsframe.Chain.parse("immigrate:top=2 mim:exclude=[zz],given=[x00]")
+    with pytest.raises(RequestError) as caught:
+        chain.run(data, listener=listened.append)
+    assert "mim: there is no feature 'zz'" in str(caught.value)
+    assert "mim: there is no feature 'x00'" in str(caught.value) and not listened
+    with pytest.raises(RequestError, match="no feature 'zz'"):
+        Mim(exclude=["zz"]).select(data)
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"exclude": ("f1",)}, {"estimator": "knn"}, {"unit": "nats"}]
 )
