@@ -147,16 +147,12 @@ class Chain:
             Listing every stage whose parameters do not suit the table.
         DataError
             If stages do not support the label, or roles of columns or rows, such as groups or
-            nominal columns. All of these are listed, together with unsuitable parameters and the
-            missing values that the first stage refuses.
+            nominal columns, or the first stage the missing values. All of these are listed,
+            together with unsuitable parameters.
         """
-        refused = list(self.role_problems(data))
+        refused = [*self.role_problems(data), *self.stages[0].method.missing_problems(data)]
         problems = list(self.request_problems(data))
         if refused:
-            first = self.stages[0].method
-            # Missing values alone are refused when the first stage runs, also before any work.
-            if isinstance(first, Selector) and data.in_memory:
-                refused += first.missing_problems(data)
             raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
         if problems:
             raise RequestError("\n".join(problems))

@@ -98,6 +98,11 @@ class WrappingSelector(Selector):
         seen = self.seen_by_base(data.without_adjusting() if self.adjusts_base() else data)
         yield from self._texts_of_base(lambda chain: chain.role_problems(seen))
 
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
+        """Problem of this stage, or of the first stages of `base`, with missing values."""
+        yield from super().missing_problems(data)
+        yield from self._texts_of_base(lambda c: c.stages[0].method.missing_problems(data))
+
     def seen_by_base(self, data: Dataset) -> Dataset:
         """A table with the columns and roles of the tables that `base` receives.
 

@@ -253,3 +253,26 @@ def test_registry_objects_are_mappings_of_light_names() -> None:
     assert fsframe.selectors["immigrate"].method_name() == "immigrate"
     assert fsframe.selectors.get("no-such-thing") is None
     assert fsframe.selectors.get("immigrate") is fsframe.selectors["margin/immigrate"]
+
+
+@pytest.mark.parametrize(
+    "text", ["lasso", "mim", "knn", "npfs:base=mim", "stability-study:base=lasso"]
+)
+def test_check_request_refuses_missing_values_of_the_first_stage(text: str) -> None:
+    data = noisy()
+    X = data.X.copy()
+    X[3, 2] = np.nan
+    holed = Dataset.from_arrays(X, data.y)
+    with pytest.raises(DataError, match="missing values"):
+        Chain.parse(text).check_request(holed)
+    filled = text.replace("base=", "base=(impute ") + ")" if "base=" in text else f"impute {text}"
+    Chain.parse(filled).check_request(holed)
+
+
+def test_check_request_lists_missing_values_with_other_problems() -> None:
+    X = np.where(np.eye(40, 8) > 0, np.nan, noisy().X)
+    with pytest.raises(DataError) as caught:
+        chain = Chain.parse("lasso relieff:discrete_features=[99]")
+        chain.check_request(Dataset.from_arrays(X, noisy().y))
+    assert "lasso does not take missing values" in str(caught.value)
+    assert "relieff: discrete_features names column 99" in str(caught.value)

@@ -126,6 +126,13 @@ class ReliefParameters(Selector):
         help="Correction of the p-values for the number of features.",
     )
 
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        named = () if isinstance(self.discrete_features, str) else self.discrete_features
+        for item in named:
+            known = not isinstance(item, int) or item < data.n_features
+            if not known and str(item) not in data.feature_names:
+                yield no_such_column(int(item), data.n_features)
+
     def tables_held(self, n_features: int) -> float:
         """Copies of the table held: one scaled, bytes to screen by, and blocks of distances.
 
@@ -406,6 +413,11 @@ def label_codes(
     return np.zeros(len(value), dtype=np.int64), value / spread
 
 
+def no_such_column(item: int, n_features: int) -> str:
+    """What is wrong with a number in `discrete_features`."""
+    return f"discrete_features names column {item}, and there are {n_features}, numbered from 0"
+
+
 def discrete_columns(
     method: ReliefParameters,
     data: Dataset,
@@ -447,10 +459,7 @@ def discrete_columns(
         elif str(item) in place:
             mask[place[str(item)]] = True
         elif isinstance(item, int):
-            raise RequestError(
-                f"{method.method_name()}: discrete_features names column {item}, and there are "
-                f"{p}, numbered from 0"
-            )
+            raise RequestError(f"{method.method_name()}: {no_such_column(item, p)}")
         else:
             absent.append(str(item))
     if absent:
