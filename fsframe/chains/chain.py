@@ -433,13 +433,13 @@ class Chain:
 
     def run(
         self,
-        data: Dataset,
+        data: Any,
         seed: int = 0,
         out: str | os.PathLike[str] | None = None,
         *,
         overwrite: bool = False,
         listener: Callable[[Progress], None] | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         threads: int | None = None,
         executor: Engine | Executor | None = None,
         checkpoint: Checkpoint | None = None,
@@ -464,9 +464,10 @@ class Chain:
             Whether a file at `out` may be replaced.
         listener : callable, optional
             Called with a Progress from time to time.
-        memory : int, optional
-            Memory limit of the whole run in bytes, including workers and copies of the table but
-            not interpreters and libraries; by default each fit is limited, as in Run.
+        memory : int or str, optional
+            Memory limit of the whole run in bytes, or such as ``"2GB"``, including workers and
+            copies of the table but not interpreters and libraries; by default each fit is limited,
+            as in Run.
         threads : int, optional
             Maximum number of threads of a fit, as in Run.
         executor : Engine or concurrent.futures.Executor, optional

@@ -55,7 +55,7 @@ def by_family(offers: Iterable[Offer], otherwise: str = "other") -> dict[str, li
     """Offers by family, in alphabetical order; those without a family are under `otherwise`."""
     families: dict[str, list[Offer]] = {}
     for offer in offers:
-        families.setdefault(getattr(offer.entry, "family", "") or otherwise, []).append(offer)
+        families.setdefault(offer.entry.family or otherwise, []).append(offer)
     return dict(sorted(families.items()))
 
 

@@ -88,7 +88,7 @@ def _stage_command(token: str) -> click.Command:
 def _stage_example(offer: Offer, method: type[Any]) -> str | None:
     """A runnable example, for stages without required parameters."""
     # Protocols have commands of their own, with examples.
-    protocol = getattr(offer.entry, "family", "") == "protocol"
+    protocol = offer.entry.family == "protocol"
     if protocol or any(parameter.required for parameter in method.parameters()):
         return None
     alone = offer.entry.kind == "selector" and not method.wrapping

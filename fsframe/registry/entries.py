@@ -203,6 +203,11 @@ class Entry:
     )
     former_provider: str = attrs.field(default="", validator=_check_line)
 
+    @property
+    def family(self) -> str:
+        """Its group in lists; empty for kinds without families."""
+        return ""
+
 
 @attrs.frozen(kw_only=True)
 class SelectorEntry(Entry):

@@ -81,7 +81,7 @@ def offered_names() -> dict[str, str]:
     offers = [offer for registry in (selectors, classifiers) for offer in registry.offers()]
     names: dict[str, str] = {}
     for offer in sorted(offers, key=lambda offer: (not offer.plugin.source.bundled, offer.name)):
-        if "/" not in offer.name and getattr(offer.entry, "family", "") != _PROTOCOL:
+        if "/" not in offer.name and offer.entry.family != _PROTOCOL:
             names.setdefault(class_name(offer.name), offer.name)
     return dict(sorted(names.items()))
 
@@ -103,7 +103,7 @@ def find_method_offer(name: str) -> tuple[Registry, Offer]:
         elif hint := did_you_mean(name, list(names)):
             raise RequestError(f"there is no estimator {name!r}{hint}")
     registry, offer = find_offer(name, selectors, classifiers)
-    if getattr(offer.entry, "family", "") == _PROTOCOL:
+    if offer.entry.family == _PROTOCOL:
         raise RequestError(
             f"{name!r} evaluates a chain and is not an estimator; evaluate estimators with "
             "scikit-learn's cross_validate or cross_val_score, or run the protocol with "

@@ -93,6 +93,19 @@ def test_a_wrong_parameter_is_found_by_mypy(typed: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_program_with_a_path_a_size_and_a_family_passes_mypy(typed: Path) -> None:
+    program = typed / "program.py"
+    program.write_text(
+        "import fsframe\n"
+        "fsframe.Chain.parse('mim').run('x.csv', memory='2GB')\n"
+        "fsframe.selectors.offer('mim').entry.family.upper()\n"
+        "fsframe.__version__.upper()\n"
+    )
+    told, errors, code = checked(program, typed)
+    assert code == 0, told + errors
+
+
+@pytest.mark.slow
 def test_results_have_types(typed: Path) -> None:
     program = typed / "program.py"
     program.write_text(

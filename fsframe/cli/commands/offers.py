@@ -105,7 +105,7 @@ def _json_object(offer: Offer) -> dict[str, Any]:
     return {
         "name": offer.name,
         "kind": entry.kind,
-        "family": getattr(entry, "family", None),
+        "family": entry.family or None,
         "summary": entry.summary,
         "gives": sorted(getattr(entry, "gives", ())),
         **facts(entry, "reference", "requires", "aliases"),
