@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset as Dataset
     from fsframe.table.read import read as read
 
+    __version__: str
+
 _NAMES = {
     "ask.functions": "compare evaluate inspect select stability study",
     "chains.chain": "Chain",
@@ -80,14 +82,16 @@ __all__ = sorted(_HOME)
 _lazy = lazy_attributes(__name__, _HOME)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # Type checkers would take any name for one of this package.
 
-        return version("fsframe")
-    value = globals()[name] = _lazy(name)
-    return value
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("fsframe")
+        value = globals()[name] = _lazy(name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, "__version__"})
+    return sorted({*(name for name in globals() if name.startswith("__")), *_HOME, "__version__"})

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "as_engine", "open_engine"]
 
-__getattr__ = lazy_attributes(
-    __name__, {"Engine": ".engine", "as_engine": ".engine", "open_engine": ".engine"}
-)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_attributes(
+        __name__, {"Engine": ".engine", "as_engine": ".engine", "open_engine": ".engine"}
+    )

@@ -37,4 +37,5 @@ _HOMES = {
     "write_run": "fsframe.storage.write",
 }
 
-__getattr__ = lazy_attributes(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_attributes(__name__, _HOMES)

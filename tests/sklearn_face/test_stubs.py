@@ -106,6 +106,20 @@ def test_a_program_with_a_path_a_size_and_a_family_passes_mypy(typed: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_misspelt_name_is_found_by_mypy(typed: Path) -> None:
+    program = typed / "program.py"
+    names = "".join(f"fsframe.{name}\n" for name in fsframe.__all__)
+    program.write_text(
+        "import fsframe, fsframe.execution, fsframe.storage\n"
+        "fsframe.evalute('mim knn', 'x.csv')\n"
+        "fsframe.storage.load_rum('x.h5')\n"
+        f"fsframe.execution.open_engin('processes')\n{names}"
+    )
+    told, _, _ = checked(program, typed)
+    assert told.count("has no attribute") == 3 and "Found 3 errors" in told, told
+
+
+@pytest.mark.slow
 def test_results_have_types(typed: Path) -> None:
     program = typed / "program.py"
     program.write_text(
@@ -133,3 +147,8 @@ def test_results_have_types(typed: Path) -> None:
     )
     assert "signedinteger" in found[4]
     assert found[5:7] == ["fsframe.method.selection.Selection | None"] * 2
+
+
+def test_dir_of_the_package_lists_its_public_names() -> None:
+    listed = [name for name in dir(fsframe) if not name.startswith("__")]
+    assert listed == sorted(fsframe.__all__)
