@@ -57,9 +57,10 @@ class RunOptions(TypedDict, total=False):
         Maximum number of threads of a fit.
     memory : int or str
         Memory limit of the whole run, in bytes or as ``"2GB"``.
-    progress : bool
+    progress : bool or callable
         Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds,
-        and to note on stderr if it will take minutes; True by default.
+        and to note on stderr if it will take minutes; True by default. A callable is called with
+        each Progress instead, like the `listener` of `Chain.run`.
     overwrite : bool
         Whether a file at `out` may be replaced.
     restart : bool
@@ -72,7 +73,7 @@ class RunOptions(TypedDict, total=False):
     executor: Engine | Executor
     threads: int
     memory: int | str
-    progress: bool
+    progress: bool | Callable[[Progress], None]
     overwrite: bool
     restart: bool
     mixed: bool
@@ -126,7 +127,7 @@ def table_options(
     TypeError
         For unknown arguments, with suggestions.
     RequestError
-        Listing invalid values of workers, threads and memory.
+        Listing invalid values of workers, threads, memory and progress.
     """
     of_run = list(RunOptions.__annotations__)
     of_table = [*TableOptions.__annotations__, *(role.name for role in side_roles())]
@@ -147,6 +148,12 @@ def table_options(
                 run[name] = as_size(given) if name == "memory" else as_number(given, name)
         except RequestError as error:
             problems.append(f"memory: {error}" if name == "memory" else str(error))
+    shown = run.get("progress", True)
+    if not (isinstance(shown, bool) or callable(shown)):
+        problems.append(
+            f"progress must be True, False or a function that is called with each Progress, not "
+            f"{shown!r}"
+        )
     if problems:
         raise RequestError("\n".join(problems))
     return table, run
@@ -194,7 +201,10 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
                 hint = "" if engine is not None else workers_hint(request.chain, "workers=")
                 pace = Pace(remark, hint)
             measured = pace
-            with progress_shown(options.get("progress", True), bars) as shown:
+            wanted = options.get("progress", True)
+            if callable(wanted):
+                return request.run(engine, wanted)
+            with progress_shown(wanted, bars) as shown:
 
                 def listener(progress: Progress) -> None:
                     assert shown is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas
@@ -382,3 +383,13 @@ def test_the_label_may_stand_behind_the_table():
     assert fsframe.inspect(frame, "a").options["label"] == "a"
     with pytest.raises(RequestError, match=r"label= as the name of a column, not Series; .*assign"):
         fsframe.inspect(X, y)
+
+
+def test_progress_may_be_a_function_and_nothing_else_but_a_flag() -> None:
+    data = fsframe.Dataset.from_arrays(np.arange(80.0).reshape(40, 2), np.arange(40) % 2)
+    heard: list[Any] = []
+    fsframe.evaluate("mim:top=1 knn", data, folds=3, repeats=1, progress=heard.append)
+    assert heard and heard[-1].done == heard[-1].total
+    for wrong in ("json", 3, None):
+        with pytest.raises(RequestError, match="progress must be True, False or a function"):
+            fsframe.select("mim", data, progress=wrong)  # type: ignore[arg-type]
