@@ -11,10 +11,12 @@ ReliefF(k=10, top=5)
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from fsframe.errors import RequestError
+from fsframe.errors import FsframeWarning, PluginError, RequestError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.text import did_you_mean
 
@@ -29,7 +31,7 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        return sorted({*_HOME, *offered_names()})
+        return sorted({*_HOME, *_importable_names()})
     methods = {} if name.startswith("_") or name in _HOME else offered_names()
     if name not in _HOME and name not in methods:
         hint = did_you_mean(name, [*_HOME, *methods]) if methods else ""
@@ -37,6 +39,23 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     return import_module("fsframe.sklearn.generated").estimator(methods[name])
+
+
+def _importable_names() -> Iterator[str]:
+    """The offered names whose classes can be imported; a warning for each of the others."""
+    estimator = import_module("fsframe.sklearn.generated").estimator
+    for name, method in offered_names().items():
+        try:
+            estimator(method)
+        except PluginError as error:
+            _, offer = find_offer(method, selectors, classifiers)
+            warnings.warn(
+                f"{name} of {offer.provider!r} is left out of fsframe.sklearn: {error}",
+                FsframeWarning,
+                stacklevel=3,
+            )
+        else:
+            yield name
 
 
 def __dir__() -> list[str]:

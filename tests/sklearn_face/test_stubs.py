@@ -152,3 +152,25 @@ def test_results_have_types(typed: Path) -> None:
 def test_dir_of_the_package_lists_its_public_names() -> None:
     listed = [name for name in dir(fsframe) if not name.startswith("__")]
     assert listed == sorted(fsframe.__all__)
+
+
+def test_a_class_that_cannot_be_imported_is_left_out_of_an_import_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import fsframe.sklearn.generated as generated
+    from fsframe.errors import FsframeWarning, PluginError
+
+    whole = generated.estimator
+
+    def estimator(name: str) -> object:
+        if name == "mim":
+            raise PluginError("no gpu")
+        return whole(name)
+
+    monkeypatch.setattr(generated, "estimator", estimator)
+    names: dict[str, object] = {}
+    with pytest.warns(FsframeWarning, match=r"MIM of '\w+' is left out of .*: no gpu"):
+        exec("from fsframe.sklearn import *", names)
+    assert "MRMR" in names and "MIM" not in names
+    with pytest.raises(PluginError, match="no gpu"):
+        _ = fsframe.sklearn.MIM
