@@ -74,6 +74,13 @@ class Chain:
             raise RequestError(
                 "the chain is empty: name at least one selector, such as `immigrate`"
             )
+        others = [stage for stage in self.stages if not isinstance(stage, Stage)]
+        if others:
+            raise RequestError(
+                f"a chain is built of Stage objects, not {type(others[0]).__name__}: write "
+                "Chain.parse('mim:top=3 npfs'), or "
+                "Chain([Stage('mim', fsframe.selectors['mim'](top=3))])"
+            )
         problems = [*_order_problems(self.stages), *_nested_problems(self.stages)]
         if problems:
             raise RequestError("; ".join(problems))

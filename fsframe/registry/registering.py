@@ -72,9 +72,9 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     Raises
     ------
     RequestError
-        If the class is of none of these kinds, a field is invalid, or the name belongs to an
-        installed plugin or another class of this process. Running a cell of a notebook again
-        replaces the class.
+        If the class is of none of these kinds or lacks its author's part, a field is invalid, or
+        the name belongs to an installed plugin or another class of this process. Running a cell of
+        a notebook again replaces the class.
 
     Notes
     -----
@@ -126,6 +126,11 @@ def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> 
             f"the name {entry.name!r} already belongs to a {offer.entry.kind} of "
             f"{offer.provider}; give {method.__name__} another: @fsframe.register(name=…)"
         )
+    if part := _unwritten(method):
+        raise RequestError(
+            f"{method.__name__} cannot be registered: it has no {part}, which the author writes "
+            "(docs/own-method.md)"
+        )
     source = PluginSource(
         name=THIS_PROCESS,
         distribution="this process",
@@ -140,6 +145,28 @@ def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> 
     return method
 
 
+def _unwritten(method: Any) -> str:
+    """The author's part that a class inherits from fsframe, where it only raises; else empty."""
+    for public, part in (("select", "_select"), ("fit", "_fit"), ("measure", "_measure")):
+        if getattr(method, "wrapping", False) and _home(method, part) == _WRAPPING:
+            part = "_select_wrapped"
+        if _home(method, part) in _ABSTRACT and _home(method, public) in (*_ABSTRACT, ""):
+            return part
+    return ""
+
+
+def _home(method: Any, name: str) -> str:
+    """The module of the class of which `method` has the function; empty if it has none."""
+    return next((each.__module__ for each in method.__mro__ if name in vars(each)), "")
+
+
+_WRAPPING = "fsframe.resampling.wrapping"
+_ABSTRACT = (
+    "fsframe.method.selector",
+    "fsframe.method.classifier",
+    "fsframe.method.stability_metric",
+    _WRAPPING,
+)
 _Undecorated = type(attrs.field())
 
 

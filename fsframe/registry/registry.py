@@ -313,6 +313,9 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     PluginError
         If several plugins offer it, or a blocked or failed one does or may.
     """
+    if not isinstance(name, str):
+        kind = registries[0].kind
+        raise RequestError(f"the name of a {kind} is text, not {type(name).__name__}")
     matches = [(registry, offer) for registry in registries for offer in registry.matching(name)]
     if len(matches) > 1 and "/" not in name:
         matches = _preferred_offers(name, matches)

@@ -302,3 +302,29 @@ def test_a_broken_pool_answers_with_the_reason(module):
         os.unlink(file)
         with pytest.raises(EngineError, match=r"no lost_methods:Spread as spread"):
             fsframe.Chain.parse("spread:top=1 npfs:n=4,null=published").run(table(), executor=pool)
+
+
+@pytest.mark.parametrize(
+    ("base", "part"),
+    [
+        (fsframe.Selector, "_select"),
+        (fsframe.WrappingSelector, "_select_wrapped"),
+        (fsframe.Classifier, "_fit"),
+        (fsframe.StabilityMetric, "_measure"),
+    ],
+)
+def test_a_class_without_the_authors_part_is_refused(base, part):
+    class Unwritten(base):
+        """Nothing."""
+
+    for method in (base, Unwritten):
+        with pytest.raises(RequestError, match=f"cannot be registered: it has no {part}, which"):
+            fsframe.register(method)
+
+
+def test_chains_and_registries_say_how_they_are_used():
+    for stages in (["mim"], [fsframe.selectors["mim"]()]):
+        with pytest.raises(RequestError, match=r"not \w+: write Chain\.parse"):
+            fsframe.Chain(stages)
+    with pytest.raises(RequestError, match="the name of a selector is text, not NoneType"):
+        fsframe.selectors[None]
