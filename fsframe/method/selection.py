@@ -284,7 +284,8 @@ class Selection:
     selected : (n_selected,) int
         Kept columns, best first.
     scores : (n_features,) float64
-        Larger is better; NaN means not considered.
+        Larger is better; NaN means not considered: a method keeps such a column only if it keeps
+        all, or says so (`Selector.keeps_unscored`).
     weights : (n_features,) float64, optional
         Non-negative, for distances.
     pair_weights : PairWeights, optional
