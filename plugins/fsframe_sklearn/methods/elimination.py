@@ -25,6 +25,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds, parse_options
 from fsframe_sklearn.methods.learners import (
     COPIES_IN_ONE_FOLD,
+    LEARNER,
     Fitted,
     Learner,
     LearnerSelector,
@@ -89,6 +90,12 @@ class Rfe(LearnerSelector):
 
     default_of = {"classification": "SVC", "regression": "SVR"}
 
+    of: str | None = param(
+        None,
+        LEARNER,
+        help='Class name of the estimator; by default SVC or SVR with kernel="linear" (libsvm, '
+        "slow on many rows: LinearSVC or LinearSVR is quicker there).",
+    )
     top: int | float | None = number_to_keep("half of them")
     step: int | float = param(
         1,

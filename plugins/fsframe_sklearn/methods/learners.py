@@ -31,6 +31,10 @@ from fsframe_sklearn.engine.estimators import (
 COPIES_IN_ONE_FOLD = (
     "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
 )
+LEARNER = optional(
+    text("a classifier or regressor of scikit-learn, such as RandomForestClassifier")
+)
+"""The values of a parameter `of`."""
 _COLUMNS_EXAMINED = 50
 """Number of columns, evenly spread, whose different values are counted."""
 _FEW_VALUES = 3
@@ -55,7 +59,7 @@ class LearnerSelector(Selector):
 
     of: str | None = param(
         None,
-        optional(text("a classifier or regressor of scikit-learn, such as RandomForestClassifier")),
+        LEARNER,
         help="Class name of the estimator; by default that of the method's publication, for "
         "classes or for a numeric target.",
     )

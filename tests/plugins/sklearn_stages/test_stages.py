@@ -285,6 +285,12 @@ def test_counts_weigh_as_copies_do(method, task):
     assert one.scores == pytest.approx(other.scores, rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", [Rfe, Rfecv])
+def test_help_names_the_estimator_that_rfe_fits_and_a_quicker_one(method) -> None:
+    (told,) = (each.help for each in method.parameters() if each.name == "of")
+    assert 'SVC or SVR with kernel="linear"' in told and "LinearSVC" in told
+
+
 def test_the_forecast_of_importance_is_that_of_its_trees() -> None:
     def seconds(text: str, n: int = 1000, p: int = 200) -> float | None:
         cost = Chain.parse(text).cost(n, p)
