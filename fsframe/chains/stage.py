@@ -11,13 +11,14 @@ import attrs
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText, format_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
-from fsframe.method.run import DEFAULT_MEMORY, Run, size_text
+from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.system import CAN_SHARE_MEMORY, available_processors
 from fsframe.table.dataset import Dataset
+from fsframe.table.text_file import shown
 
 
 @attrs.frozen
@@ -241,7 +242,12 @@ def shares_of(
     if one_fit < least:
         needed = tables_here + shared + room + fits * (copied + least)
         workers = executor is not None
-        message = _too_little(shares, data, least, needed, workers=workers, here=here)
+        # A stage on the left with a number to keep is a filter already.
+        filtered = len(methods) > 1 and isinstance(getattr(methods[0], "top", None), int)
+        helps = p > _FILTERED and least > LEAST_SHARE and not filtered
+        message = _too_little(
+            shares, data, least, needed, workers=workers, here=here, filter_helps=helps
+        )
         raise LimitTooSmall(message, needed)
     return shares
 
@@ -310,26 +316,38 @@ def _workers(executor: Any) -> tuple[int, bool]:
     return max(1, int(workers or os.cpu_count() or 1)), bool(here)
 
 
+_FILTERED = 1000
+"""Columns kept by the filter that `_too_little` advises."""
+
+
 def _too_little(
-    shares: MemoryShares, data: Dataset, least: int, needed: int, *, workers: bool, here: bool
+    shares: MemoryShares,
+    data: Dataset,
+    least: int,
+    needed: int,
+    *,
+    workers: bool,
+    here: bool,
+    filter_helps: bool,
 ) -> str:
     """The message for a limit that is too small: what is needed, and a sufficient limit."""
     # Rounded up to a MB, so that the limit in the message suffices.
     enough = -(-needed // 10**6)
     copies = " with the workers' copy" if workers else ""
     parts = [
-        f"the table {size_text(shares.table + shares.shared)}{copies}",
-        f"the program itself {size_text(shares.room)}",
+        f"the table {shown(shares.table + shares.shared)}{copies}",
+        f"the program itself {shown(shares.room)}",
     ]
     if shares.copied:
-        parts.append(f"a resample's rows {size_text(shares.copied)}")
-    parts.append(f"a fit at least {size_text(least)}")
+        parts.append(f"a resample's rows {shown(shares.copied)}")
+    parts.append(f"a fit at least {shown(least)}")
     times = f" for each of {shares.fits} workers" if shares.fits > 1 else ""
-    fewer = "use fewer workers (--workers), " if shares.fits > 1 else ""
+    ways = ["use fewer workers (--workers)"] * (shares.fits > 1)
+    ways += [f"put a filter such as mim:top={_FILTERED} first"] * filter_helps
+    advice = ", ".join([*ways, f"{'or ' * bool(ways)}allow --memory {enough}MB"])
     where = "" if here else "in each worker, "
     return (
-        f"{size_text(shares.bound)} of memory is not enough for {data.n_samples} × "
+        f"{shown(shares.bound)} of memory is not enough for {data.n_samples} × "
         f"{data.n_features} values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up "
-        f"to {size_text(needed)}; {fewer}put a filter such as mim:top=1000 first, or allow "
-        f"--memory {enough}MB"
+        f"to {shown(needed)}; {advice}"
     )

@@ -84,7 +84,7 @@ def test_a_classifier_on_all_columns_is_counted():
     )
     bound = working_memory(60, 5000) + 6 * table().nbytes
     assert shares_of(alone, table(), bound) is not None
-    with pytest.raises(RequestError, match=r"a fit at least 9 MiB add up to"):
+    with pytest.raises(RequestError, match=r"a fit at least 9\.6 MB add up to"):
         shares_of(beside, table(), bound - 1)
     assert shares_of(beside, table(), bound).one_fit == 4 * table().nbytes
 
@@ -240,3 +240,22 @@ def test_the_limit_that_compare_names_is_enough_for_every_chain(tmp_path):
     assert re.search(r"allow --memory (\w+)", first.err)[1] != enough
     done = fsframe_command(*words, "--memory", enough)
     assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "p", "advised"),
+    [
+        ("im4e", 20_000, True),
+        ("im4e", 900, False),
+        ("anova-f:top=5 im4e", 20_000, False),
+        ("mim:top=5 im4e", 20_000, False),
+    ],
+)
+def test_a_filter_is_advised_where_it_would_help_and_sizes_have_the_units_of_the_limit(
+    text: str, p: int, advised: bool
+) -> None:
+    data = Dataset.from_arrays(np.zeros((200, p)), np.arange(200) % 2)
+    with pytest.raises(RequestError, match=r"^30\.0 MB of memory is not enough") as refused:
+        shares_of(Chain.parse(text), data, 30_000_000)
+    assert ("put a filter" in str(refused.value)) == advised
+    assert "iB" not in str(refused.value)
