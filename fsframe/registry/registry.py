@@ -169,7 +169,14 @@ class Registry(Mapping[str, Any]):
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (slash and plugin.provider != provider):
                 continue
-            offers_it = any(isinstance(e, self.entries) and e.name == plain for e in plugin.entries)
+            declared = plugin.entries
+            if plugin.status == "blocked" and plugin.source.bundled:
+                # Its list of entries is part of fsframe: read only to name the owner.
+                (whole,) = PluginManager([plugin.source], {}).plugins()
+                declared = whole.entries
+            offers_it = any(
+                isinstance(e, self.entries) and plain in (e.name, *e.aliases) for e in declared
+            )
             if offers_it or plugin.provider == provider:
                 return PluginError(
                     f"the {self.kind} {plain!r} belongs to the plugin {plugin.name!r}, "

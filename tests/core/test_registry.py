@@ -248,6 +248,15 @@ def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
     assert remarks == ("FSFRAME_BLOCK names 'c', which is not a plugin",)
 
 
+def test_every_name_of_a_blocked_bundled_plugin_has_its_owner() -> None:
+    own = bundled("own", plugin([selector("mim", aliases=("info",))]))
+    near = source("near", plugin([selector("bim")]))
+    selectors, classifiers, _ = registries(manager(own, near, environ={"FSFRAME_BLOCK": "own"}))
+    for name in ("mim", "info", "own/mim"):
+        with pytest.raises(PluginError, match=r"the plugin 'own', which is blocked"):
+            find_offer(name, selectors, classifiers)
+
+
 def bundled(name: str, load: object) -> PluginSource:
     return source(name, load, "0.1", distribution="fsframe", bundled=True)
 
