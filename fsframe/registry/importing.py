@@ -120,11 +120,23 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def _seconds(environ: Mapping[str, str]) -> float:
     text = environ.get(TIMEOUT_VARIABLE, "").strip()
-    try:
-        seconds = float(text) if text else _DEFAULT_SECONDS
-    except ValueError:
-        return _DEFAULT_SECONDS
-    return seconds if 0 <= seconds < 1e9 else _DEFAULT_SECONDS
+    return _DEFAULT_SECONDS if not text or odd_timeout(environ) else float(text)
+
+
+def odd_timeout(environ: Mapping[str, str]) -> str:
+    """A remark on a ``FSFRAME_IMPORT_TIMEOUT`` that is not a number of seconds; else empty.
+
+    >>> odd_timeout({"FSFRAME_IMPORT_TIMEOUT": "1 min"})
+    "FSFRAME_IMPORT_TIMEOUT='1 min' is not a number of seconds, such as 60: 30 are allowed"
+    """
+    text = environ.get(TIMEOUT_VARIABLE, "").strip()
+    with contextlib.suppress(ValueError):
+        if not text or 0 <= float(text) < 1e9:
+            return ""
+    return (
+        f"{TIMEOUT_VARIABLE}={text!r} is not a number of seconds, such as 60: "
+        f"{_DEFAULT_SECONDS:g} are allowed"
+    )
 
 
 def missing(requires: Iterable[str]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ import pluggy
 from fsframe.errors import PluginError, one_line
 from fsframe.registry import hookspecs
 from fsframe.registry.entries import KINDS, ClassifierEntry, Entry, SelectorEntry
-from fsframe.registry.importing import guarded_import
+from fsframe.registry.importing import guarded_import, odd_timeout
 from fsframe.text import did_you_mean
 
 THIS_PROCESS = "this-process"
@@ -359,6 +359,17 @@ class PluginManager:
             for word in sorted(_names_in(variable, self._environ) or ())
             if word not in known
         )
+
+    def odd_values(self) -> Iterator[str]:
+        """Remarks on environment variables whose value has no effect."""
+        if remark := odd_timeout(self._environ):
+            yield remark
+        for word in self._environ.get("FSFRAME_PREFER", "").split(","):
+            if word.strip() and not all(map(str.strip, word.partition("/"))):
+                yield (
+                    f"FSFRAME_PREFER={word.strip()!r} has no effect: it takes PROVIDER/NAME, such "
+                    "as fsframe-gap/gap, separated by commas"
+                )
 
     def _check_hooks(self, plugin: object) -> Iterator[str]:
         """Remarks on unknown hooks.

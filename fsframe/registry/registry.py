@@ -508,6 +508,8 @@ def default_manager() -> PluginManager:
     global _manager
     if _manager is None:
         _manager = PluginManager()
+        for remark in _manager.odd_values():
+            _warn_once(remark)
     return _manager
 
 

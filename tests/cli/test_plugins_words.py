@@ -56,3 +56,8 @@ def test_a_docstring_keeps_its_lines() -> None:
     done = fsframe("methods", "mim")
     assert "\\n" not in done.out
     assert "\n\nParameters:\n" in done.out and len(done.out.splitlines()) > 20
+
+
+def test_info_remarks_on_a_memory_of_tables_that_is_no_size() -> None:
+    done = fsframe("info", env={"FSFRAME_TABLE_MEMORY": "abc"})
+    assert done.code == 0 and "note: FSFRAME_TABLE_MEMORY='abc' is not a size" in done.err

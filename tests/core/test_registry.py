@@ -248,6 +248,18 @@ def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
     assert remarks == ("FSFRAME_BLOCK names 'c', which is not a plugin",)
 
 
+def test_values_of_the_environment_that_have_no_effect_are_said() -> None:
+    odd = manager(environ={"FSFRAME_IMPORT_TIMEOUT": "abc", "FSFRAME_PREFER": "a/b, bad,/x"})
+    assert [remark.partition(" ")[0] for remark in odd.odd_values()] == [
+        "FSFRAME_IMPORT_TIMEOUT='abc'",
+        "FSFRAME_PREFER='bad'",
+        "FSFRAME_PREFER='/x'",
+    ]
+    for seconds in ("", "0", "2.5"):
+        fine = {"FSFRAME_IMPORT_TIMEOUT": seconds, "FSFRAME_PREFER": " a/b ,"}
+        assert not list(manager(environ=fine).odd_values())
+
+
 def test_every_name_of_a_blocked_bundled_plugin_has_its_owner() -> None:
     own = bundled("own", plugin([selector("mim", aliases=("info",))]))
     near = source("near", plugin([selector("bim")]))

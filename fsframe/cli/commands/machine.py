@@ -28,7 +28,9 @@ _VARIABLES = (
     "FSFRAME_PLUGINS",
     "FSFRAME_BLOCK",
     "FSFRAME_STRICT",
+    "FSFRAME_IMPORT_TIMEOUT",
     "FSFRAME_TRACE",
+    "FSFRAME_PREFER",
     "FSFRAME_TABLE_MEMORY",
 )
 
@@ -46,6 +48,7 @@ def info(as_json: bool) -> None:
     from fsframe.kernels.threads import available_threads
     from fsframe.method.run import DEFAULT_MEMORY
     from fsframe.system import missing_protections
+    from fsframe.table.text_file import memory_bound
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_threads()
@@ -53,6 +56,10 @@ def info(as_json: bool) -> None:
     facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
     if missing := missing_protections():
         facts["not guarded"] = missing if as_json else "; ".join(missing)
+    try:
+        memory_bound()
+    except RequestError as error:
+        say(f"note: {error}", err=True)
     if as_json:
         say_json(facts)
         return
