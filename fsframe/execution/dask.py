@@ -32,7 +32,6 @@ from fsframe.registry.importing import needed
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
 from fsframe.text import printable
 
-_CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3
 # Time allowed for sending a table, and for cancelling tasks.
 _SEND_SECONDS = 900
@@ -107,7 +106,7 @@ class ClusterEngine(Engine):
         RequestError
             If no address is given, or dask.distributed is not installed.
         EngineError
-            If the scheduler does not answer.
+            If the scheduler does not answer within the patience.
         """
         if not options.scheduler:
             raise RequestError(
@@ -125,7 +124,7 @@ class ClusterEngine(Engine):
             with warnings.catch_warnings():
                 # We check versions ourselves.
                 warnings.simplefilter("ignore")
-                client = Client(options.scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+                client = Client(options.scheduler, timeout=options.patience, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise EngineError(
