@@ -62,10 +62,14 @@ def workers_hint(chain: RunsInSteps, option: str) -> str:
     Empty on a single processor too. `option` asks for workers, such as ``workers=``.
     """
     processors = available_processors()
-    resampled = any(getattr(stage.method, "wrapping", False) for stage in chain.stages)
-    if processors < 2 or not resampled:
+    if processors < 2 or not resamples(chain):
         return ""
     return f"{option}{processors} divides the resamples among the processors"
+
+
+def resamples(chain: RunsInSteps) -> bool:
+    """Whether a stage resamples, so that workers have work."""
+    return any(getattr(stage.method, "wrapping", False) for stage in chain.stages)
 
 
 def find_method(name: str) -> type[Selector] | type[Classifier]:

@@ -191,6 +191,11 @@ def run_request(
             _report_earlier(checkpoint, reporter)
         for text in request.chain.forewarnings(request.data):
             reporter.note(text)
+        from fsframe.chains.stage import resamples
+
+        # Tables in parts are counted by as many threads as there are workers.
+        if options.get("workers") and not (resamples(request.chain) or request.data.in_parts):
+            reporter.note("nothing is resampled: --workers has no effect")
         _tell_length(request, engine, reporter)
 
         def work() -> RunRecord:
