@@ -7,6 +7,7 @@ here imports numpy.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import numbers
 from collections.abc import Iterable
@@ -113,6 +114,15 @@ def offered(registry: str) -> Kind:
 def text(what: str = "text") -> Kind:
     """Any text; `what` describes it in a few words."""
     return _Text(what)
+
+
+def json_object() -> Kind:
+    """A JSON object as text; programs may give a dict.
+
+    >>> json_object().convert({"max_depth": 3})
+    '{"max_depth": 3}'
+    """
+    return _JsonObject("a JSON object")
 
 
 def either(*kinds: Kind) -> Kind:
@@ -226,13 +236,21 @@ class _Integer(_Number):
 
 @attrs.frozen
 class _CountOrFraction(_Number):
+    def convert(self, value: Any) -> Any:
+        percent = isinstance(value, str) and value.strip().endswith("%")
+        return self.parse(value) if percent else super().convert(value)
+
     def _stored(self, number: Any) -> int | float | None:
         if 0 < number <= 1 and not isinstance(number, numbers.Integral):
             return float(number)
         return int(number) if number >= 1 and _is_whole(number) else None
 
     def _number_in(self, text: str) -> float:
-        return float(text[:-1]) / 100 if text.endswith("%") else super()._number_in(text)
+        if not text.endswith("%"):
+            return super()._number_in(text)
+        share = float(text[:-1]) / 100
+        # 200% is no count of two.
+        return share if share <= 1 else math.nan
 
     def describe(self) -> str:
         return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
@@ -365,6 +383,20 @@ class _Text(_PlainKind):
 
     def annotation(self) -> str:
         return "str"
+
+
+@attrs.frozen
+class _JsonObject(_Text):
+    def convert(self, value: Any) -> str:
+        if isinstance(value, dict):
+            try:
+                value = json.dumps(value)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"must be {self.what}: {error}") from None
+        return super().convert(value)
+
+    def annotation(self) -> str:
+        return "str | dict[str, Any]"
 
 
 def _real_name(name: str) -> str:

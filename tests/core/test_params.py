@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fsframe
 from fsframe.errors import RequestError
 from fsframe.params import (
     Kind,
@@ -329,3 +330,15 @@ def test_an_object_is_rebuilt_from_its_changed_parameters_as_text(
     method = TestedMethod(sigma=sigma, names=names, top=top)
     texts = {name: format_value(value) for name, value in method.changed().items()}
     assert TestedMethod.from_texts(texts) == method
+
+
+def test_programs_give_percentages_and_options_as_they_are_written() -> None:
+    assert fsframe.selectors["mim"](top="10%").top == 0.1
+    given = fsframe.selectors["importance"](options={"max_depth": 3})
+    assert given == fsframe.selectors["importance"](options='{"max_depth": 3}')
+    with pytest.raises(
+        RequestError, match=r"options must be a JSON object: .*not JSON serializable"
+    ):
+        fsframe.selectors["boruta"](options={"max_depth": object()})
+    with pytest.raises(RequestError, match="top must be a count"):
+        fsframe.selectors["mim"](top="200%")

@@ -18,7 +18,7 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.method.statement import RELEVANT, Statement
-from fsframe.params import choice, integer, number_to_keep, param, real, text
+from fsframe.params import choice, integer, json_object, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.text import some_of
 from fsframe_sklearn.engine.estimators import (
@@ -128,7 +128,7 @@ class Boruta(Selector):
     trees: int = param(500, integer(1, MOST_TIMES), help="Number of trees in a forest.")
     options: str = param(
         "{}",
-        text("a JSON object"),
+        json_object(),
         help='Further parameters of the forest, as JSON: {"max_depth": 5}.',
     )
 

@@ -14,7 +14,7 @@ from fsframe.method.classifier import Classifier, Regressor
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.params import choice, either, flag, number_to_keep, param, real, text
+from fsframe.params import choice, either, flag, json_object, number_to_keep, param, real, text
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import (
@@ -72,9 +72,7 @@ class SklearnSelector(Selector):
         kind=text("a selector of scikit-learn"),
         help="Class name of the selector, such as SelectKBest.",
     )
-    options: str = param(
-        "{}", text("a JSON object"), help='Its parameters as JSON, such as {"k": 5}.'
-    )
+    options: str = param("{}", json_object(), help='Its parameters as JSON, such as {"k": 5}.')
 
     def check_parameters(self) -> Iterator[str]:
         try:
@@ -211,9 +209,7 @@ class Sklearn(Classifier):
         kind=text("a classifier or regressor of scikit-learn"),
         help="Public name of the class, such as sklearn.naive_bayes.GaussianNB or Ridge.",
     )
-    options: str = param(
-        "{}", text("a JSON object"), help='Its parameters, as JSON: {"max_depth": 3}.'
-    )
+    options: str = param("{}", json_object(), help='Its parameters, as JSON: {"max_depth": 3}.')
     standardize: bool = param(
         False,
         flag(),

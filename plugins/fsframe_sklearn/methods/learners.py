@@ -14,7 +14,7 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.params import choice, flag, integer, number_to_keep, optional, param, text
+from fsframe.params import choice, flag, integer, json_object, number_to_keep, optional, param, text
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import (
@@ -63,9 +63,7 @@ class LearnerSelector(Selector):
         help="Class name of the estimator; by default that of the method's publication, for "
         "classes or for a numeric target.",
     )
-    options: str = param(
-        "{}", text("a JSON object"), help='Its parameters, as JSON: {"max_depth": 3}.'
-    )
+    options: str = param("{}", json_object(), help='Its parameters, as JSON: {"max_depth": 3}.')
     standardize: bool = param(
         True,
         flag(),
