@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 
 from fsframe.errors import RequestError
+from fsframe.method.run import as_number
 from fsframe.registry import (
     OwnAndPlugins,
     default_manager,
@@ -508,6 +509,10 @@ def as_engine(executor: Engine | Executor) -> Engine:
             cluster: Any = ENGINES.get("dask")
             return cluster(client, owned=False)  # type: ignore[no-any-return]
         return Engine(executor)
+    if isinstance(executor, contextlib.AbstractContextManager):
+        raise RequestError(
+            "executor must be an opened engine: with open_engine(…) as engine, and executor=engine"
+        )
     raise RequestError(
         f"executor must be a concurrent.futures.Executor, not {type(executor).__name__}; a dask "
         "client gives one: client.get_executor()"
@@ -555,10 +560,11 @@ def open_engine(
     Raises
     ------
     RequestError
-        If the options contradict each other.
+        If the options contradict each other, or `workers` is no whole number ≥ 1.
     EngineError
         If the scheduler cannot be reached.
     """
+    workers = as_number(workers, "workers")
     chosen = kind or ("dask" if scheduler else "processes" if workers else SERIAL)
     engine_class: type[Engine] | None = None if chosen == SERIAL else ENGINES.get(chosen)
     if engine_class is None and chosen != SERIAL:

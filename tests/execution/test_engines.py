@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.execution import open_engine
+from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import ENGINES
 from tests.same_process import fsframe
 
@@ -61,3 +61,14 @@ def test_an_unknown_engine_is_reported_with_those_there_are() -> None:
     done = fsframe("chain", "mim", "on", "x.csv", "--engine", "daks")
     assert done.code == 2
     assert "there is no engine 'daks'. Did you mean `dask`?" in done.err
+
+
+def test_workers_are_a_number_and_an_engine_is_opened():
+    for workers in (0, "a", 1.5):
+        with (
+            pytest.raises(RequestError, match="workers must be a whole number ≥ 1"),
+            open_engine("processes", workers=workers),
+        ):
+            pass
+    with pytest.raises(RequestError, match="must be an opened engine: with open_engine"):
+        as_engine(open_engine("processes", workers=1))
