@@ -89,6 +89,14 @@ def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["class", "import", "none"])
+def test_a_reserved_word_of_python_is_refused(name: str, tmp_path: Path) -> None:
+    done = fsframe("new-plugin", name, cwd=tmp_path)
+    assert done.code == 2
+    assert f"{name!r} is a reserved word of Python" in done.err and f"my-{name}" in done.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "fsframe-mine").mkdir()
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import os
 import shutil
 from collections import Counter
@@ -304,6 +305,12 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
         SelectorEntry(name=name, target="a:A")
     except ValueError as error:
         raise RequestError(str(error)) from None
+    # The module has this name, and the class has it with a capital: `None` is no class either.
+    if keyword.iskeyword(name) or keyword.iskeyword(name.capitalize()):
+        raise RequestError(
+            f"{name!r} is a reserved word of Python, so that the plugin could not be imported; "
+            f"choose another name, such as my-{name}"
+        )
     folder = Path(out) if out is not None else Path(f"fsframe-{name}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
