@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.options import by_family, summaries
-from fsframe.cli.terminal import completing, completions
+from fsframe.cli.terminal import completing, completions, want_traceback
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag
@@ -128,6 +128,10 @@ class StageGroup(click.Group):
         # Users often append --dry-run to the command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
+        # Stages are looked up before the options after the table are read.
+        if "--traceback" in args and any("--traceback" in each.opts for each in self._last.params):
+            want_traceback()
+            args = [arg for arg in args if arg != "--traceback"]
         return super().parse_args(ctx, args)
 
     def resolve_command(

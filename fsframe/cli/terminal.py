@@ -226,15 +226,23 @@ def forget_traceback() -> None:
     _traceback_wanted = False
 
 
-def _take_traceback(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def want_traceback() -> None:
+    """Request the traceback of an error that follows."""
     global _traceback_wanted
-    _traceback_wanted = _traceback_wanted or value
+    _traceback_wanted = True
+
+
+def _take_traceback(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        want_traceback()
 
 
 traceback_option = option(
     "--traceback",
     "After an error, also print the traceback.",
     expose_value=False,
+    # Also for errors in the values of other options.
+    is_eager=True,
     callback=_take_traceback,
 )
 """The option ``--traceback``, of the program and of the commands that run methods."""

@@ -76,6 +76,19 @@ def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder, fsframe)
     assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.err
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "chain unruly:how=raise --traceback on table.csv --no-out",
+        "chain unruly:when=1 on table.csv --no-out --traceback",
+        "chain unruli on table.csv --traceback",
+    ],
+)
+def test_a_traceback_is_shown_wherever_it_is_asked_for(folder, fsframe, line):
+    assert "Traceback" in fsframe(*line.split()).err
+    assert "Traceback" not in fsframe(*line.replace("--traceback", "").split()).err
+
+
 def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
     words = ["evaluate", "mim:top=2", "unruly-knn", "on", "table.csv", "--folds", "2", "--no-out"]
     done = fsframe(*words, "--repeats", "1")
