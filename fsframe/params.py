@@ -87,7 +87,7 @@ def param(
     Raises
     ------
     ValueError
-        When the class is defined, if `kind` does not accept `default`.
+        When the class is defined, if `kind` does not accept `default` (`Parameterised`).
 
     Notes
     -----
@@ -102,14 +102,17 @@ def param(
         except ValueError as error:
             return _Rejected(value, str(error))
 
-    metadata = {"fsframe": {"kind": taken, "help": help, "symbol": symbol, "source": source}}
+    metadata: dict[str, Any] = {
+        "fsframe": {"kind": taken, "help": help, "symbol": symbol, "source": source}
+    }
     if default is attrs.NOTHING:
         return attrs.field(converter=convert, metadata=metadata, kw_only=True)
     try:
         # Converted like a given value, so that the two compare as equal.
         default = taken.convert(default)
     except ValueError as error:
-        raise ValueError(f"the default {default!r} {error}") from None
+        # The class, which knows the parameter's name, raises it.
+        metadata["refused"] = f"the default {default!r} {error}"
     return attrs.field(default=default, converter=convert, metadata=metadata, kw_only=True)
 
 
@@ -206,9 +209,19 @@ class Parameterised:
     ------
     RequestError
         From the constructor, listing every value that is out of range.
+    ValueError
+        When a derived class is defined, if the default of a parameter is out of its range.
     """
 
     data_errors: ClassVar[tuple[type[Exception], ...]] = ()
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        for name, field in vars(cls).items():
+            metadata = getattr(field, "metadata", None)
+            if isinstance(metadata, dict) and "refused" in metadata:
+                refused = metadata["refused"]
+                raise ValueError(f"parameter {name!r} of {cls.__qualname__}: {refused}")
 
     def __attrs_post_init__(self) -> None:
         problems = []

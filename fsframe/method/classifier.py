@@ -126,7 +126,7 @@ class PredictionMeasure(Parameterised):
         if self.every_class and np.unique(predictions.truth).size < predictions.n_classes:
             return float("nan")
         name = self.method_name()
-        with in_stage(type(self), name):
+        with in_stage(type(self), name, "measure"):
             found = self._value(predictions)
             if isinstance(found, (str, bytes)):
                 raise TypeError(f"_value gave the text {found!r:.40}, not a number")
@@ -225,6 +225,10 @@ class FittedOnColumns:
     def _in_stage(self) -> contextlib.AbstractContextManager[None]:
         return in_stage(self.method or type(self.inner), self.name)
 
+    def _words(self) -> str:
+        """The classifier, its plugin and the version, as errors name them."""
+        return stage_words(self.method or type(self.inner), self.name)
+
     def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
         table = np.asarray(X)
         if table.dtype not in (np.uint8, np.int8):
@@ -259,12 +263,12 @@ class FittedOnColumns:
             return self._numbers(taken)
         with self._in_stage():
             codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
-        if codes.shape != (len(taken),) or (
-            codes.size and not 0 <= codes.min() <= codes.max() < len(self.classes)
-        ):
+        wrong = codes[(codes < 0) | (codes >= len(self.classes))]
+        if codes.shape != (len(taken),) or wrong.size:
+            found = f"the code {wrong[0]}" if wrong.size else f"codes of shape {codes.shape}"
             raise PluginError(
-                f"{self.name} predicted codes of shape {codes.shape}; they must be {len(taken)} "
-                f"codes in 0 … {len(self.classes) - 1}"
+                f"{self._words()} predicted {found}; it must predict {len(taken)} codes in "
+                f"0 … {len(self.classes) - 1}"
             )
         return codes
 
@@ -273,8 +277,8 @@ class FittedOnColumns:
             numbers = np.asarray(self.inner.predict(taken), dtype=np.float64)
         if numbers.shape != (len(taken),) or not np.isfinite(numbers).all():
             raise PluginError(
-                f"{self.name} predicted an array of shape {numbers.shape} for {len(taken)} rows, "
-                "or numbers that are not finite; it must be one finite number for each row"
+                f"{self._words()} predicted an array of shape {numbers.shape} for {len(taken)} "
+                "rows, or numbers that are not finite; it must be one finite number for each row"
             )
         return numbers
 
@@ -295,13 +299,12 @@ class FittedOnColumns:
             scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
         if scores.shape != (len(taken), len(self.classes)):
             raise PluginError(
-                f"{self.name} returned scores of shape {scores.shape}, "
+                f"{self._words()} returned scores of shape {scores.shape}, "
                 f"not ({len(taken)}, {len(self.classes)})"
             )
         if lacking := int(np.isnan(scores).any(axis=1).sum()):
             raise PluginError(
-                f"{stage_words(self.method or type(self.inner), self.name)} returned scores that "
-                f"are NaN, in {lacking} of {len(taken)} rows"
+                f"{self._words()} returned scores that are NaN, in {lacking} of {len(taken)} rows"
             )
         return scores
 
@@ -451,7 +454,10 @@ class Classifier(Parameterised):
         scoring = data.task != "classification" or hasattr(fitted, "predict_scores")
         if not (hasattr(fitted, "predict") and scoring):
             kind = "classifier" if data.task == "classification" else "regressor"
-            raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted {kind}")
+            raise PluginError(
+                f"{stage_words(type(self), name)} returned {type(fitted).__name__}, "
+                f"not a fitted {kind}"
+            )
         return FittedOnColumns(
             columns=columns,
             n_features=data.n_features,

@@ -220,9 +220,9 @@ def test_prediction_checks_its_table_and_the_authors_answer() -> None:
             return np.zeros(len(X))
 
     wrong = attrs.evolve(fitted, inner=Wrong())
-    with pytest.raises(PluginError, match=r"codes in 0 … 1"):
+    with pytest.raises(PluginError, match=r"`nearest` .*the code 7; .* 40 codes in 0 … 1"):
         wrong.predict(data.X)
-    with pytest.raises(PluginError, match=r"not \(40, 2\)"):
+    with pytest.raises(PluginError, match=r"`nearest` .*not \(40, 2\)"):
         wrong.predict_scores(data.X)
 
     class Lacking(Wrong):

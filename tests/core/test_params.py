@@ -311,8 +311,11 @@ def test_a_count_of_one_differs_from_a_fraction_of_one() -> None:
 
 
 def test_a_default_outside_its_own_kind_is_refused_where_it_is_declared() -> None:
-    with pytest.raises(ValueError, match=r"the default 0 must be a number > 0"):
-        param(0, real(above=0))
+    with pytest.raises(ValueError, match=r"'sigma' of .*Wrong: the default 0 must be a number > 0"):
+
+        @attrs.frozen(kw_only=True)
+        class Wrong(Parameterised):
+            sigma: float = param(0, real(above=0))
 
 
 def test_objects_are_immutable_and_compare_by_value() -> None:

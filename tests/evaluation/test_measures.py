@@ -183,7 +183,7 @@ def test_a_value_beyond_the_declared_range_is_the_plugins_fault(value):
             return value
 
     told = "gave the text '0.5', not a number" if value == "0.5" else f"in 0 … 1, and gave {value}"
-    with pytest.raises(PluginError, match=f"`wild` .*{told}"):
+    with pytest.raises(PluginError, match=f"measure `wild` .*{told}"):
         Wild()(Predictions(truth=np.zeros(2), predicted=np.zeros(2)))
 
 
