@@ -2,10 +2,10 @@
 
     python benchmarks/forecasts/shapes.py [FIRST WORD OF CHAINS]
 
-Twenty shapes and chains, one run each in this process with its kernels compiled before; a forecast
+Shapes and chains, one run each in this process with its kernels compiled before; a forecast
 holds if it is within a factor of three of the processor time, or if both are less than a second,
 beside which the start of a command takes longer. Prints a line for each and writes
-results/shapes.csv. Takes a minute of processor time.
+results/shapes.csv. Takes two minutes of processor time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,17 @@ RUNS = [
     (f"immigrate npfs:{SMALL}", 100, 15),
     (f"relieff npfs:{SMALL}", 200, 50),
     ("simba", 200, 50),
+    ("simba:passes=5", 5000, 100),
+    ("simba-mbiw", 4000, 100),
+    ("mbiw", 4000, 200),
     ("irelief", 200, 50),
+    ("irelief", 3000, 100),
+    ("im4e", 500, 2000),
+    ("im4e", 5000, 50),
+    ("bim", 200, 20),
+    ("lfe", 200, 500),
+    ("logo", 1000, 100),
+    ("gflip", 1000, 200),
     ("anova-f", 500, 2000),
 ]
 FACTOR, NEGLIGIBLE = 3.0, 1.0

@@ -99,6 +99,28 @@ def test_a_stage_that_declares_nothing_is_not_forecast():
     assert Chain.parse("vls npfs").cost(50, 9) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "n", "p", "seconds"),
+    [
+        ("im4e", 500, 2000, 0.85),
+        ("im4e", 5000, 20, 0.78),
+        ("bim", 200, 40, 2.1),
+        ("bim", 1000, 10, 8.9),
+        ("simba", 4000, 200, 1.5),
+        ("simba:passes=5", 6000, 30, 1.7),
+        ("simba-mbiw", 3000, 50, 0.52),
+        ("mbiw", 4000, 200, 1.1),
+        ("irelief", 5000, 200, 6.2),
+        ("lfe", 200, 1000, 3.9),
+        ("logo", 1000, 500, 6.0),
+        ("logo", 5000, 20, 8.8),
+        ("gflip", 3000, 50, 3.9),
+    ],
+)
+def test_forecasts_are_within_a_factor_of_three_of_measured_seconds(text, n, p, seconds):
+    assert seconds / 3 < Chain.parse(text).cost(n, p).seconds < 3 * seconds
+
+
 def test_a_forecast_of_hours_says_what_makes_it_less_on_this_table():
     tall, wide = (
         Dataset.from_arrays(np.zeros((n, p)), np.arange(n) % 2)

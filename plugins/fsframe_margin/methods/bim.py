@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.classifier import Classifier
-from fsframe.method.run import Run, size_text
+from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import Parameterised, choice, flag, integer, param, real
 from fsframe.table.dataset import Dataset
@@ -26,7 +26,12 @@ from fsframe_margin.engine.training import (
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.immigrate import descend
 from fsframe_margin.methods.immigrate_fit import dense_start
-from fsframe_margin.methods.margin_selector import MarginSelector, carried, standardize_parameter
+from fsframe_margin.methods.margin_selector import (
+    SAMPLE,
+    MarginSelector,
+    carried,
+    standardize_parameter,
+)
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
@@ -186,6 +191,14 @@ class Bim(BoostedSettings, MarginSelector):
     >>> sorted(selection.selected.tolist())
     [1, 3]
     """
+
+    def cost(self, n: int, p: int) -> Cost:
+        m = n if self.prototypes is None else min(n, self.prototypes)
+        return Cost(
+            seconds=self.rounds * m * m * p * (7e-9 + 1e-10 * p),
+            formula=f"{self.rounds} × {'n' if m == n else m}² p (7e-9 + 1e-10 p)",
+            remedy=f"bim:prototypes={SAMPLE}, a sample of rows" if m > SAMPLE else "",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import gain
-from fsframe_margin.methods.margin_selector import TunedSelector, carried
+from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector, carried
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -171,6 +171,16 @@ class Im4e(TunedSelector):
             yield (
                 "margins reports on every row, but prototypes learns from a sample; use one of them"
             )
+
+    def cost(self, n: int, p: int) -> Cost:
+        m = n if self.prototypes is None else min(n, self.prototypes)
+        # Fourteen widths in each fold; narrow ones take several times as many updates.
+        fits = 1 + 80 * self.folds * (self.sigma == "cv")
+        return Cost(
+            seconds=5e-3 + fits * m * m * (2e-8 + 1.3e-9 * p),
+            formula=f"0.005 + {fits} × {'n' if m == n else m}² (2e-8 + 1.3e-9 p)",
+            remedy=f"im4e:prototypes={SAMPLE}, a sample of rows" if m > SAMPLE else "",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -19,7 +19,7 @@ from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.im4e import descend_im4e
-from fsframe_margin.methods.margin_selector import TunedSelector
+from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
-
-_SAMPLE = 1000
-"""Number of rows to learn from that is proposed if a run would take hours."""
 
 
 @attrs.frozen(kw_only=True)
@@ -201,7 +198,7 @@ class Immigrate(TunedSelector):
         return Cost(
             seconds=8e-3 + 5e-10 * m * m * p * p,
             formula="0.008 + 5e-10 n²p²" if m == n else f"0.008 + 5e-10 p² × {m}²",
-            remedy=f"immigrate:prototypes={_SAMPLE}, a sample of rows" if m > _SAMPLE else "",
+            remedy=f"immigrate:prototypes={SAMPLE}, a sample of rows" if m > SAMPLE else "",
         )
 
     @one_blas_thread

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.method.run import Run, size_text
+from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
@@ -69,6 +69,11 @@ class Irelief(MarginSelector):
     )
     max_iter: int = param(100, integer(0), help="Maximum number of updates.")
     tol: float = param(1e-6, real(0), help="Stop when w changes by no more than this.", symbol="θ")
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(
+            seconds=5e-3 + n * n * (2e-8 + 1.1e-9 * p), formula="0.005 + n² (2e-8 + 1.1e-9 p)"
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -162,6 +167,12 @@ class Lfe(MarginSelector):
     >>> Lfe(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0)).selected
     array([2])
     """
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(
+            seconds=8e-3 * p + 4e-10 * n * n * p + 1e-10 * p**3,
+            formula="0.008 p + 4e-10 n²p + 1e-10 p³",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -265,6 +276,12 @@ class Logo(MarginSelector):
     )
     max_iter: int = param(50, integer(1), help="Maximum number of outer iterations.")
     tol: float = param(1e-3, real(0), help="Stop when the relative change of w is at most this.")
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(
+            seconds=0.02 + 1.5e-8 * n * n * p + 5e-6 * n * p,
+            formula="0.02 + 1.5e-8 n²p + 5e-6 np",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

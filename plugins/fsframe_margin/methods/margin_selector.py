@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+SAMPLE = 1000
+"""Number of rows to learn from that is proposed if a run would take hours."""
+
 
 def pair_matrix(pairs: PairWeights, size: int) -> Floats:
     """Pair weights as a (size, size) matrix, zero for unknown pairs.

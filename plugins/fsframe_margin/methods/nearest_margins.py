@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.classifier import Classifier
-from fsframe.method.run import Run, size_text
+from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, either, integer, param, real
 from fsframe.table.dataset import Dataset
@@ -97,6 +97,14 @@ class Simba(MarginSelector):
     beta: float = param(
         1.0, real(above=0), help="Slope of the sigmoid utility function.", symbol="β"
     )
+
+    def cost(self, n: int, p: int) -> Cost:
+        # The passes, and one for the margins of the result.
+        reads = self.passes + 1
+        return Cost(
+            seconds=2e-3 + reads * n * n * (3e-9 + 2.5e-10 * p),
+            formula=f"0.002 + {reads} n² (3e-9 + 2.5e-10 p)",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -215,6 +223,10 @@ class Gflip(MarginSelector):
         1.0, real(above=0), help="Slope of the sigmoid utility function.", symbol="β"
     )
     max_passes: int = param(20, integer(1), help="Maximum number of passes over the features.")
+
+    def cost(self, n: int, p: int) -> Cost:
+        # Of about three passes, as most tables take.
+        return Cost(seconds=5e-3 + 1e-8 * n * n * p, formula="0.005 + 1e-8 n²p")
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -360,6 +372,11 @@ class Mbiw(MarginSelector):
     natural_zero: ClassVar[bool] = False
     table_copies: ClassVar[float] = 3.0
 
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(
+            seconds=5e-3 + n * n * (1.3e-8 + 3e-10 * p), formula="0.005 + n² (1.3e-8 + 3e-10 p)"
+        )
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import Rows, instance_weights, margin_profiles
@@ -443,6 +460,14 @@ class SimbaMbiw(MarginSelector):
         help="Update the instance weights after this many visits; 0: never.",
         source=f"{_PRAT}, §5 (synergetic process)",
     )
+
+    def cost(self, n: int, p: int) -> Cost:
+        # Each refresh takes as long as the first instance weights.
+        updates = 1 + (n // self.refresh if self.refresh else 0)
+        return Cost(
+            seconds=5e-3 + n * n * (updates * (1.3e-8 + 3e-10 * p) + 5e-10 * p),
+            formula=f"0.005 + n² ({updates} (1.3e-8 + 3e-10 p) + 5e-10 p)",
+        )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
