@@ -52,6 +52,13 @@ RUNS = [
     ("lfe", 200, 500),
     ("logo", 1000, 100),
     ("gflip", 1000, 200),
+    ("rfe", 2000, 30),
+    ("rfe:of=LinearSVC", 2000, 100),
+    ("rfecv", 1000, 20),
+    ("sequential:top=3", 1000, 30),
+    ("lasso", 1000, 200),
+    ("elastic-net", 500, 500),
+    ("importance:measure=held-out", 500, 20),
     ("anova-f", 500, 2000),
 ]
 FACTOR, NEGLIGIBLE = 3.0, 1.0

@@ -115,6 +115,16 @@ def test_a_stage_that_declares_nothing_is_not_forecast():
         ("logo", 1000, 500, 6.0),
         ("logo", 5000, 20, 8.8),
         ("gflip", 3000, 50, 3.9),
+        ("rfe", 3000, 20, 2.2),
+        ("rfe:of=LinearSVC", 5000, 40, 0.5),
+        ("rfe:step=0.1,of=RandomForestClassifier", 300, 40, 1.7),
+        ("rfecv", 1500, 15, 1.9),
+        ("sequential:top=3", 300, 50, 2.2),
+        ("lasso", 1000, 500, 4.7),
+        ("elastic-net", 3000, 50, 0.81),
+        ("importance:of=LogisticRegression", 5000, 50, 0.21),
+        ("importance:measure=held-out", 1000, 60, 12.4),
+        ("importance:measure=out-of-bag", 2000, 100, 2.0),
     ],
 )
 def test_forecasts_are_within_a_factor_of_three_of_measured_seconds(text, n, p, seconds):

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import (
     choice,
@@ -30,6 +30,7 @@ from fsframe_sklearn.methods.learners import (
     Learner,
     LearnerSelector,
     check_scoring,
+    cost_of_fit,
 )
 
 Columns = NDArray[np.intp]
@@ -109,6 +110,19 @@ class Rfe(LearnerSelector):
             learner.estimator.set_params(kernel="linear")
         return learner
 
+    def cost(self, n: int, p: int) -> Cost | None:
+        return self._cost_of_fits(n, p, 1)
+
+    def _cost_of_fits(self, n: int, p: int, eliminations: int) -> Cost | None:
+        fit = cost_of_fit(self._candidates()[0], n, -(-p // 2))
+        if fit is None:
+            return None
+        fits = eliminations * -(-p // self._step(p))
+        return Cost(
+            seconds=fits * fit.seconds,
+            formula=f"{fits} fits of {fit.formula} seconds on p/2 columns",
+        )
+
     def _step(self, n_features: int) -> int:
         if isinstance(self.step, int):
             return self.step
@@ -175,6 +189,9 @@ class Rfecv(Rfe):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         yield from check_scoring(self.scoring)
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        return self._cost_of_fits(n, p, self.folds + 1)
 
     def unlike_copies(self) -> str:
         return COPIES_IN_ONE_FOLD
@@ -268,6 +285,18 @@ class Sequential(LearnerSelector):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         yield from check_scoring(self.scoring)
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        # Without top, the number of steps forward depends on the scores.
+        forward = self.direction == "forward"
+        if forward and self.top is None:
+            return None
+        steps, mean = (self.keep_count(p, p), 1) if forward else (p, 2)
+        fit = cost_of_fit(self._candidates()[0], n, -(-steps // 2))
+        if fit is None:
+            return None
+        fits = self.folds * steps * -(-p // mean)
+        return Cost(seconds=fits * fit.seconds, formula=f"{fits} fits of {fit.formula} seconds")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         X, y, unit = drawn_rows(data)

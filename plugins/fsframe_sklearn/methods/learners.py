@@ -290,9 +290,21 @@ class Importance(LearnerSelector):
             yield f"scoring is for measure=held-out, not {self.measure}"
 
     def cost(self, n: int, p: int) -> Cost | None:
-        if self.measure != "own":
+        made = self._candidates()[0]
+        trees = cost_of_trees(made, n, p)
+        fit = trees or cost_of_fit(made, n, p)
+        if fit is None or (self.measure == "held-out" and trees is None):
             return None
-        return cost_of_trees(self._candidates()[0], n, p)
+        if self.measure != "held-out":
+            # Reading the rows takes longer than the fit of a linear model.
+            read = 0.0 if trees else 4e-5 * n
+            return Cost(seconds=fit.seconds + read, formula=fit.formula + " + 4e-5 n" * (read > 0))
+        predicted = p * self.repeats * made.n_estimators * (5e-5 + 1.5e-7 * n / self.folds)
+        return Cost(
+            seconds=self.folds * (fit.seconds + predicted),
+            formula=f"{self.folds} ({fit.formula} + {self.repeats * made.n_estimators} p (5e-5 + "
+            f"1.5e-7 n / {self.folds}))",
+        )
 
     def halves_forewarning(self, data: Dataset) -> str:
         """Boosted trees prefer the same columns on every half if columns have few values."""
@@ -412,6 +424,25 @@ def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
     else:
         return None
     return Cost(seconds=float(made.n_estimators * tree), formula=formula)
+
+
+def cost_of_fit(made: Any, n: int, p: int) -> Cost | None:
+    """The cost of one fit of an estimator, and of its predictions for a fold; None if not known."""
+    from sklearn import linear_model, neighbors, svm
+
+    linear = (
+        svm.LinearSVC, svm.LinearSVR, linear_model.LogisticRegression,
+        linear_model.LinearRegression, linear_model.Ridge, linear_model.RidgeClassifier,
+    )  # fmt: skip
+    if isinstance(made, (svm.SVC, svm.SVR)):
+        seconds, formula = 2e-3 + n * n * (8e-9 + 5e-10 * p), "0.002 + n² (8e-9 + 5e-10 p)"
+    elif isinstance(made, linear):
+        seconds, formula = 2e-3 + 1e-7 * n * p, "0.002 + 1e-7 np"
+    elif isinstance(made, (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor)):
+        seconds, formula = 2.5e-3 + 1e-6 * n, "0.0025 + 1e-6 n"
+    else:
+        return cost_of_trees(made, n, p)
+    return Cost(seconds=seconds, formula=formula)
 
 
 def _forests() -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -299,8 +299,9 @@ def test_the_forecast_of_importance_is_that_of_its_trees() -> None:
     stumps = 'of=GradientBoostingClassifier,options={"max_depth":1,"max_features":0.25}'
     assert seconds("importance") == pytest.approx(100 * (1.2e-3 + 8.46e-3), rel=0.01)
     assert seconds(f"importance:{stumps}") == pytest.approx(100 * (0.6e-3 + 4e-3), rel=0.01)
-    assert seconds("importance:measure=held-out") is None
-    assert seconds("importance:of=LogisticRegression") is None
+    assert seconds("importance:measure=out-of-bag") == seconds("importance")
+    assert seconds("importance:of=LinearDiscriminantAnalysis") is None
+    assert seconds("importance:measure=held-out,of=LogisticRegression") is None
 
 
 def test_ipss_of_boosted_trees_on_columns_of_few_values_is_said_to_miss_its_level() -> None:
