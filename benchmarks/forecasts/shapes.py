@@ -59,6 +59,8 @@ RUNS = [
     ("lasso", 1000, 200),
     ("elastic-net", 500, 500),
     ("importance:measure=held-out", 500, 20),
+    ("vls", 2000, 300),
+    ("turf:base=relieff", 2000, 100),
     ("anova-f", 500, 2000),
 ]
 FACTOR, NEGLIGIBLE = 3.0, 1.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, count_or_fraction, integer, param, real
 from fsframe.resampling.resamples import select_resamples
@@ -199,6 +199,16 @@ class Vls(ReliefSelector):
             return Nearest(k=self.k)
         return Radius(own=self.scoring == "multisurf")
 
+    def cost(self, n: int, p: int) -> Cost:
+        m = n if self.m is None else min(n, self.m)
+        width = min(p, self.subset)
+        fits = 1 if width == p else self.rounds * (p // width)
+        return Cost(
+            seconds=fits * (2e-3 + m * n * (8e-9 + 5e-11 * width)),
+            formula=f"{fits} fits of 0.002 + {'n²' if m == n else f'n × {m}'} "
+            f"(8e-9 + 5e-11 × {width}) seconds",
+        )
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         p = data.n_features
         discrete = discrete_columns(self, data)
@@ -272,6 +282,13 @@ class Turf(WrappingSelector):
         help="Features dropped per round: a count, or a fraction of those remaining.",
         source="Moore & White 2007",
     )
+
+    def base_fits(self, p: int) -> int:
+        target, rounds = self.keep_count(p, max(1, -(-p // 10))), 1
+        while p > target:
+            p = max(target, p - self._dropped(p))
+            rounds += 1
+        return rounds
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
