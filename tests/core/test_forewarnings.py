@@ -145,6 +145,8 @@ def test_a_forecast_of_hours_says_what_makes_it_less_on_this_table():
     (few_columns,) = told("immigrate npfs", tall)
     assert "Screen" not in few_columns and "immigrate:prototypes=1000" in few_columns
     (many_columns,) = told("surf npfs", wide)
+    (eliminated,) = told("rfe:top=3 npfs", tall)
+    assert "rfe:of=LinearSVC" in eliminated and not told("rfe:of=LinearSVC npfs", tall)
     assert "Screen first (mim:top=100)" in many_columns and "surf:m=1000" in many_columns
     assert not told("immigrate:prototypes=100 npfs:n=20", tall)
 

@@ -178,7 +178,7 @@ class Im4e(TunedSelector):
         fits = 1 + 80 * self.folds * (self.sigma == "cv")
         return Cost(
             seconds=5e-3 + fits * m * m * (2e-8 + 1.3e-9 * p),
-            formula=f"0.005 + {fits} × {'n' if m == n else m}² (2e-8 + 1.3e-9 p)",
+            formula=f"0.005 + {f'{fits} × ' * (fits > 1)}{'n' if m == n else m}² (2e-8 + 1.3e-9 p)",
             remedy=f"im4e:prototypes={SAMPLE}, a sample of rows" if m > SAMPLE else "",
         )
 

@@ -118,9 +118,11 @@ class Rfe(LearnerSelector):
         if fit is None:
             return None
         fits = eliminations * -(-p // self._step(p))
+        quicker = f"{self.method_name()}:of=LinearSVC (LinearSVR for a numeric target)"
         return Cost(
             seconds=fits * fit.seconds,
             formula=f"{fits} fits of {fit.formula} seconds on p/2 columns",
+            remedy=quicker if self.of is None else "",
         )
 
     def _step(self, n_features: int) -> int:
