@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -132,28 +134,46 @@ def check_reader_of_run(record: RunRecord, path: str) -> None:
     check_reader(reader, path, record.data.source)
 
 
-def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
-    """The path of the run's table: the `given` one, or the one recorded in the run.
+def source_of_run(record: RunRecord, file: Path, given: str | None, how: str) -> str:
+    """The path of the run's table: the `given` one, or where it is found (`tables_at`).
 
     Raises
     ------
     DataError
         If it is not there any more; `how` says how to give its path.
     """
-    source = given or record.data.source
-    if not given and not is_table(source):
+    if given:
+        return given
+    source = record.data.source
+    places = tables_at(source, file)
+    if not places:
         raise DataError(
             f"the table the run was made on ({source or 'location unknown'}) is not there; give "
             f"its path: {how}"
         )
-    return source
+    for place in places if len(places) > 1 else ():
+        with contextlib.suppress(FsframeError):
+            if table_of_run(record, place).sha256 == record.data.sha256:
+                return place
+    return places[0]
 
 
-def is_table(source: str) -> bool:
-    """Whether a path recorded earlier still is that of a file or of a table in parts."""
+def tables_at(source: str, file: Path) -> list[str]:
+    """The tables, whole or in parts, that a path recorded for the run file `file` may mean.
+
+    It is read from the current folder, then from that of the run file, and last as a name there.
+    """
     from fsframe.table.reader import in_parts
 
-    return bool(source) and (Path(source).is_file() or in_parts(source))
+    folder = file.parent
+    paths = [source, str(folder / source), str(folder / Path(source).name)] if source else []
+    there: dict[str, str] = {}
+    for path in paths:
+        # A path in a file of somebody else may be too long for the system.
+        with contextlib.suppress(OSError):
+            if Path(path).is_file() or in_parts(path):
+                there.setdefault(os.path.abspath(path), path)
+    return list(there.values())
 
 
 def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
@@ -181,21 +201,23 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
         return read(source, **arguments)
 
 
-def table_if_there(record: RunRecord, what: str) -> Dataset | None:
+def table_if_there(record: RunRecord, file: Path, what: str) -> Dataset | None:
     """The run's table; None, and a note that `what` is missing, if it is gone or has changed."""
     source = record.data.source
-    why = f"{source or 'the table'} is not there"
-    if is_table(source):
+    why = []
+    for place in tables_at(source, file):
         try:
-            data = table_of_run(record, source)
+            data = table_of_run(record, place)
         except FsframeError as error:
-            why = str(error)
+            why.append(str(error))
         else:
             if data.sha256 == record.data.sha256:
                 return data
-            why = f"{source} is no longer the table the run was made on"
+            why.append(f"{place} is no longer the table the run was made on")
+    missing = f"{source or 'the table'} is not there"
     say(
-        f"note: without {what}: {why} (give its path with `on DATA`; --no-means hides this note)",
+        f"note: without {what}: {'; '.join(why) or missing} (give its path with `on DATA`; "
+        "--no-means hides this note)",
         err=True,
     )
     return None
@@ -208,7 +230,10 @@ def not_to_replace(
 
     Tables without a path are left out.
     """
-    return [*paths, *filter(None, dict.fromkeys([*tables, *(r.data.source for r in records)]))]
+    sources, files = {record.data.source for record in records}, list(paths)
+    beside = {path.parent: path for path in files}.values()
+    found = (place for source in sources for file in beside for place in tables_at(source, file))
+    return [*files, *filter(None, dict.fromkeys([*tables, *sources, *found]))]
 
 
 @attrs.frozen(kw_only=True)

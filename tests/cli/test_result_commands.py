@@ -6,6 +6,8 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
+
 from fsframe.storage import load_run
 
 from .conftest import Call
@@ -28,6 +30,30 @@ def test_the_table_says_what_the_record_knows(call: Call, here: Path) -> None:
     ]
     again = call("table run.h5 -o genes.csv")
     assert again.code == 5 and "genes.csv" in again.err
+
+
+def test_the_table_of_a_run_is_found_beside_its_file(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("chain mim:top=2 on small.csv -q -o a.h5").code == 0
+    (here / "other").mkdir()
+    monkeypatch.chdir(here / "other")
+    assert call("audit ../a.h5").code == 0
+    assert "mean_ill" in call("table ../a.h5").out
+    assert call("report ../a.h5 -o a.html").err == ""
+    assert call("plot classes ../a.h5 -o c.svg").code == 0
+    assert call("table ../a.h5 -o ../small.csv --overwrite").code == 5
+    # Another table of that name in this folder is not the run's.
+    text = (here / "small.csv").read_text()
+    Path("small.csv").write_text(text.replace("ill\n", "well\n", 1))
+    assert call("audit ../a.h5").code == 0 and "mean_ill" in call("table ../a.h5").out
+
+
+def test_a_plot_without_its_table_names_the_whole_command(call: Call, here: Path) -> None:
+    assert call("chain mim:top=2 on small.csv -q -o a.h5").code == 0
+    (here / "small.csv").rename(here / "moved.csv")
+    done = call("plot classes a.h5 -o c.svg")
+    assert done.code == 4 and "fsframe plot classes a.h5 on DATA" in done.err
 
 
 def test_without_the_run_s_table_there_are_no_means(call: Call, here: Path) -> None:

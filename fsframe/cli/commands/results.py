@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,7 @@ def table(
         else:
             data = table_of_run(record, source) if source else None
             if data is None and options["means"]:
-                data = table_if_there(record, "direction and means")
+                data = table_if_there(record, found.paths[0], "direction and means")
             frame = record.feature_table(data)
             if kept:
                 frame = frame.where(frame.columns["kept"])
@@ -235,7 +236,9 @@ def plot(
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if kinds[kind].data:
-        data = table_of_run(records[0], source_of_run(records[0], source, "… RUN on DATA"))
+        file = found.paths[0]
+        how = f"fsframe plot {kind} {shlex.quote(str(file))} on DATA"
+        data = table_of_run(records[0], source_of_run(records[0], file, source, how))
     elif source:
         raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
     figure = draw(kind, records, data, most=options["most"], pair=ends, metric=metric)
@@ -311,7 +314,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     else:
         data = table_of_run(records[0], source) if source else None
         if data is None and means:
-            data = table_if_there(records[0], "pictures of values")
+            data = table_if_there(records[0], paths[0], "pictures of values")
         text = report_page(records[0], paths[0], data)
     written = place_file(target, text.encode(), overwrite=overwrite, apart_from=used)
     say(f"report: {written}")

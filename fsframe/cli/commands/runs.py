@@ -17,11 +17,11 @@ from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_opt
 from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
 from fsframe.cli.run_file import (
     files_named,
-    is_table,
     open_run,
     source_of_run,
     table_after_on,
     table_of_run,
+    tables_at,
 )
 from fsframe.cli.running import (
     Reporter,
@@ -93,7 +93,8 @@ def resume(run: str, **options: Any) -> None:
         show_result(record, out, options)
         return
     manifest = _manifest(folder)
-    used = [out, options["data"] or manifest.request.get("path")]
+    asked = options["data"] or manifest.request.get("path", "")
+    used = [out, asked, *tables_at(asked, out)]
     check_log(options["log"], [*used, options["csv_out"]])
     csv_out = _csv_destination(manifest, out, options, used)
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
@@ -200,8 +201,10 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
             f"{out} was started from Python, which does not record where the table is: give "
             "--data, or call Chain.run again"
         )
-    if not is_table(path):
+    places = tables_at(path, out)
+    if not places:
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
+    path = places[0]
     check_reader(request.get("reader") or None, path, request.get("path", ""))
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
@@ -292,7 +295,7 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
 
     table = table_after_on(words, example := "fsframe audit RUN.h5 on DATA")
     path, record = open_run(run)
-    source = source_of_run(record, table, example)
+    source = source_of_run(record, path, table, example)
     data = table_of_run(record, source, **reading_arguments(**options))
     chosen = choose_stages(record, options["share"])
     took = sum(record.stages[number].seconds for number in chosen)

@@ -234,7 +234,10 @@ def _imputed(
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
-@option("--train DATA", "The table the run was made on. [default: the path recorded in the run]")
+@option(
+    "--train DATA",
+    "The table the run was made on. [default: the path recorded in the run, or beside its file]",
+)
 @reading_options
 @option("--classifier STAGE", "The classifier to use, for a run without one.")
 @option(
@@ -270,7 +273,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
 
     data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""
     path, record = open_run(run)
-    source = source_of_run(record, options["train"], "--train DATA")
+    source = source_of_run(record, path, options["train"], "--train DATA")
     out = None if out is not None and is_stdout(out) else out
     used = [path, _file(source), _file(data)]
     if out is not None:
