@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
-from fsframe.system import CAN_SHARE_MEMORY, available_processors
+from fsframe.system import CAN_SHARE_MEMORY, available_processors, physical_memory
 from fsframe.table.dataset import Dataset
 from fsframe.table.text_file import shown
 
@@ -242,16 +243,20 @@ def shares_of(
         bound=bound, table=tables_here, shared=shared, copied=copied, room=room, fits=fits,
         one_fit=one_fit, route=route or route_of(chain, data, bound, other_tables),
     )  # fmt: skip
-    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
+    for_rows = max(method.bytes_for_rows(n) for method in methods)
+    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)) + for_rows)
     if one_fit < least:
         needed = tables_here + shared + room + fits * (copied + least)
         workers = executor is not None
         # A stage on the left with a number to keep is a filter already.
         filtered = len(methods) > 1 and isinstance(getattr(methods[0], "top", None), int)
-        helps = p > _FILTERED and least > LEAST_SHARE and not filtered
-        message = _too_little(
-            shares, data, least, needed, workers=workers, here=here, filter_helps=helps
-        )
+        if 2 * for_rows >= least:
+            way = "use fewer rows or another method"
+        elif p > _FILTERED and least > LEAST_SHARE and not filtered:
+            way = f"put a filter such as mim:top={_FILTERED} first"
+        else:
+            way = ""
+        message = _too_little(shares, data, least, needed, way, workers=workers, here=here)
         raise LimitTooSmall(message, needed)
     return shares
 
@@ -329,10 +334,10 @@ def _too_little(
     data: Dataset,
     least: int,
     needed: int,
+    way: str,
     *,
     workers: bool,
     here: bool,
-    filter_helps: bool,
 ) -> str:
     """The message for a limit that is too small: what is needed, and a sufficient limit."""
     # Rounded up to a MB, so that the limit in the message suffices.
@@ -347,9 +352,12 @@ def _too_little(
     parts.append(f"a fit at least {shown(least)}")
     times = f" for each of {shares.fits} workers" if shares.fits > 1 else ""
     ways = ["use fewer workers (--workers)"] * (shares.fits > 1)
-    ways += [f"put a filter such as mim:top={_FILTERED} first"] * filter_helps
-    advice = ", ".join([*ways, f"{'or ' * bool(ways)}allow --memory {enough}MB"])
+    ways += [way] * bool(way)
     where = "" if here else "in each worker, "
+    if not here or needed < (physical_memory() or math.inf) or not ways:
+        ways.append(f"allow --memory {enough}MB")
+    *before, last = ways
+    advice = ", ".join([*before, f"or {last}" if before else last])
     return (
         f"{shown(shares.bound)} of memory is not enough for {data.n_samples} × "
         f"{data.n_features} values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up "

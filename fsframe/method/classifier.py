@@ -404,6 +404,10 @@ class Classifier(Parameterised):
         """Number of copies (`table_copies`) that it holds of the `n_features` columns it sees."""
         return self.table_copies
 
+    def bytes_for_rows(self, n_samples: int) -> int:
+        """Bytes that it cannot do without besides copies of the table; 0."""
+        return 0
+
     def rows_copied(self) -> float:
         """Number of copies of the table's rows that resampling makes for one fit; 0."""
         return 0.0

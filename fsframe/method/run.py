@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ import numpy as np
 
 from fsframe.errors import MemoryBoundError, RequestError, one_line
 from fsframe.kernels.threads import available_threads
+from fsframe.system import physical_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -305,11 +307,17 @@ class Run:
         im4e: two copies takes 5 MiB besides th
         """
         if n_bytes > self.memory:
-            fewer = "" if self.route <= self.memory else ", use fewer workers (--workers)"
+            ways = [instead]
+            if self.route > self.memory:
+                ways.append("use fewer workers (--workers)")
+            if n_bytes < (physical_memory() or math.inf):
+                ways.append("or allow more (--memory)")
+            needed, held = size_text(n_bytes), size_text(self.memory)
+            if needed == held:
+                needed, held = f"{n_bytes:,.0f} bytes", f"{self.memory:,} bytes"
             raise MemoryBoundError(
-                f"{what} takes {size_text(n_bytes)} besides the table, more than the "
-                f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
-                "allow more (--memory)"
+                f"{what} takes {needed} besides the table, more than the {held} of memory that one "
+                f"fit may hold; {', '.join(ways)}"
             )
 
     def child(self, *key: int) -> Run:

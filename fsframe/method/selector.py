@@ -528,6 +528,11 @@ class Selector(Parameterised):
         `n_features` columns it sees."""
         return self.table_copies
 
+    def bytes_for_rows(self, n_samples: int) -> int:
+        """Bytes that this stage, or one that it resamples, cannot do without besides copies of the
+        table, such as for all pairs of rows."""
+        return 0
+
     def rows_copied(self) -> float:
         """Number of copies of the table's rows that resampling makes for one fit; 0 without
         resampling.

@@ -153,6 +153,11 @@ class WrappingSelector(Selector):
         methods = [stage.method for stage in Chain.parse(self.base).stages]
         return most_tables_held(methods, n_features)
 
+    def bytes_for_rows(self, n_samples: int) -> int:
+        """The largest number of bytes of a stage of the chains of `base`."""
+        stages = [stage for chain in self.chains_of_base() for stage in chain.stages]
+        return max((stage.method.bytes_for_rows(n_samples) for stage in stages), default=0)
+
     def rows_copied(self) -> float:
         """One copy: the rows of a resample."""
         return 1.0

@@ -8,10 +8,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.classifier import Classifier
-from fsframe.method.run import Cost, Run, size_text
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, either, integer, param, real
 from fsframe.table.dataset import Dataset
@@ -228,18 +227,21 @@ class Gflip(MarginSelector):
         # Of about three passes, as most tables take.
         return Cost(seconds=5e-3 + 1e-8 * n * n * p, formula="0.005 + 1e-8 n²p")
 
+    def bytes_for_rows(self, n_samples: int) -> int:
+        """The distances between all rows and their change."""
+        return 24 * n_samples**2
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import flip_margins
 
         training = self._training(data, upstream, margins=True)
         n, size = training.X.shape
-        if 24 * n * n > run.memory:
-            raise DataError(
-                f"gflip: the distances between {n} rows need {size_text(24 * n * n)}, more "
-                f"than the {size_text(run.memory)} allowed; raise the memory bound, or use "
-                "simba"
-            )
+        run.must_hold(
+            self.bytes_for_rows(n),
+            f"gflip, which is for fewer rows: a table of distances between all {n}",
+            "use simba, which keeps none",
+        )
         XT, steps = np.ascontiguousarray(training.X.T), training.steps
         squared = np.zeros((n, n))
         margins = np.empty(n)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from fsframe.chains.chain import Chain
+from fsframe.chains.stage import LimitTooSmall, shares_of
+from fsframe.errors import MemoryBoundError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
@@ -105,3 +110,26 @@ def test_logo_that_does_not_settle_names_what_makes_it() -> None:
     assert any("a larger sigma (now 2), or a larger l1" in line for line in restless.warnings)
     for settled in (Logo(sigma=10.0), Logo(l1=3.0)):
         assert not settled.select(data).warnings
+
+
+@pytest.mark.parametrize("chain", ["gflip", "mim:top=9 gflip npfs:n=2", "ensemble:base=gflip,n=2"])
+def test_the_bound_that_a_refusal_of_gflip_names_is_enough(chain):
+    X = np.random.default_rng(0).standard_normal((300, 30))
+    data, parsed = Dataset.from_arrays(X, X[:, 2] > 0), Chain.parse(chain)
+    with pytest.raises(LimitTooSmall, match="use fewer rows") as refused:
+        shares_of(parsed, data, 20_000_000)
+    enough = int(re.search(r"--memory (\d+)MB", str(refused.value))[1]) * 10**6
+    parsed.run(data, memory=enough)
+
+
+def test_gflip_on_too_many_rows_names_both_sizes_and_a_method_for_more():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    data = Dataset.from_arrays(X, X[:, 1] > 0)
+    with pytest.raises(MemoryBoundError, match=r"2,160,000 bytes .* 2,097,152 bytes .* use simba"):
+        Gflip().select(data, run=Run(memory=2 << 20))
+
+
+def test_more_memory_than_the_machine_has_is_no_advice():
+    with pytest.raises(MemoryBoundError) as refused:
+        Run().must_hold(1 << 60, "gflip: the distances", "use simba")
+    assert "--memory" not in str(refused.value)
