@@ -21,17 +21,21 @@ from fsframe.execution.engine import (
 )
 from fsframe.execution.process_start import leave_unguarded_script, start_worker
 from fsframe.kernels.threads import available_threads
+from fsframe.remarks import remark
 from fsframe.system import (
     STOPPING,
     process_status,
     terminal_signals_blocked,
     track_semaphores,
 )
+from fsframe.text import counted
 
 _LOOK_SECONDS = 1.0
 # Time for the standard library to notice that processes of a pool are dead.
 _SEEN_SECONDS = 2.0
 _END_SECONDS = 5.0
+# Started on any machine: runs with several workers can be tried, and tested, on one processor.
+_FEW = 4
 
 
 class ProcessEngine(Engine):
@@ -40,7 +44,8 @@ class ProcessEngine(Engine):
     Parameters
     ----------
     workers : int, optional
-        Their number; by default that of the available processors.
+        Their number; by default that of the available processors, which is also the largest that
+        is started, except that four always are.
     patience : float
         Seconds for which a worker may be stopped (SIGSTOP) before it is replaced; detected on
         Linux only.
@@ -61,7 +66,13 @@ class ProcessEngine(Engine):
 
     def __init__(self, workers: int | None = None, patience: float = PATIENCE) -> None:
         leave_unguarded_script()
-        count = workers or available_threads()
+        count, most = workers or available_threads(), max(available_threads(), _FEW)
+        if count > most:
+            remark(
+                f"{counted(most, 'worker')} started, not {count}: more than there are "
+                "processors make no run faster"
+            )
+            count = most
         super().__init__(_pool(count), count)
         self._patience = patience
         self._looked = time.monotonic()

@@ -28,7 +28,7 @@ from executor_bases import (
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
-from fsframe.execution import Engine, as_engine, open_engine
+from fsframe.execution import Engine, as_engine, open_engine, processes
 from fsframe.execution.engine import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.execution.processes import ProcessEngine
 from fsframe.method.run import Run
@@ -396,6 +396,17 @@ def test_the_engine_is_what_is_asked_for():
     with open_engine(workers=3) as engine:
         assert isinstance(engine, ProcessEngine)
         assert engine.workers == 3
+
+
+def test_no_more_workers_are_started_than_processors_can_use(monkeypatch, capsys):
+    monkeypatch.setattr(processes, "_FEW", 1)
+    monkeypatch.setattr(processes, "available_threads", lambda: 1)
+    with open_engine(workers=1000) as engine:
+        assert engine is not None and engine.workers == 1
+    assert "1 worker started, not 1000" in capsys.readouterr().err
+
+
+def test_executors_are_asked_for_as_such():
     with pytest.raises(RequestError, match=r"concurrent\.futures\.Executor, not int"):
         as_engine(3)  # type: ignore[arg-type]
 
