@@ -284,8 +284,7 @@ class Selection:
     selected : (n_selected,) int
         Kept columns, best first.
     scores : (n_features,) float64
-        Larger is better; NaN means not considered: a method keeps such a column only if it keeps
-        all, or says so (`Selector.keeps_unscored`).
+        Larger is better; NaN means not considered.
     weights : (n_features,) float64, optional
         Non-negative, for distances.
     pair_weights : PairWeights, optional

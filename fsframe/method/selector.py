@@ -361,13 +361,6 @@ class Selector(Parameterised):
         """
         return self.takes_missing and getattr(self, "missing", None) != "refuse"
 
-    def keeps_unscored(self) -> bool:
-        """Whether it may keep columns without a score (NaN), such as those that a parameter names.
-
-        A stage that keeps all columns needs no scores in any case, nor do those of `data.keep`.
-        """
-        return False
-
     def ignores_groups(self) -> str:
         """How this method ignores groups of rows, for messages; empty if it does not.
 
@@ -606,14 +599,6 @@ class Selector(Parameterised):
             else attrs.evolve(selection, features_in=None)
         )
         problems = as_local.problems(local.n_features, local.n_samples)
-        # A stage that only changes values keeps all columns, without scores.
-        every = selection.selected.size == local.n_features
-        if not (problems or every or self.keeps_unscored()):
-            unscored = np.isnan(selection.scores)
-            if local.keep is not None:
-                unscored &= ~local.keep
-            if wrong := int(unscored[selection.selected].sum()):
-                problems = [f"{wrong} kept columns have the score NaN (not considered)"]
         if problems:
             raise PluginError(
                 f"{self._stage_words()} returned an invalid result: " + "; ".join(problems)

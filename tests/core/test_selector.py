@@ -154,7 +154,6 @@ def test_what_is_no_dataset_and_what_belongs_to_another_table_is_refused() -> No
         (None, "returned NoneType, not a Selection"),
         (Selection(selected=[9], scores=np.ones(4)), "selected has columns outside 0 … 3"),
         (Selection(selected=[0], scores=np.ones(3)), "scores have shape"),
-        (Selection(selected=[2, 0], scores=[1.0, 0.0, np.nan, np.nan]), "1 kept columns have"),
     ],
 )
 def test_an_unsound_result_is_the_plugins_fault(found: Any, complaint: str) -> None:
@@ -164,25 +163,6 @@ def test_an_unsound_result_is_the_plugins_fault(found: Any, complaint: str) -> N
 
     with pytest.raises(PluginError, match=f"stage `unsound` .*{complaint}"):
         Unsound().select(table())
-
-
-def test_a_stage_that_keeps_all_columns_needs_no_scores() -> None:
-    class Every(Selector):
-        def _select(self, *_: Any) -> Selection:
-            return Selection.of_every_column(4)
-
-    assert Every().select(table()).selected.tolist() == [0, 1, 2, 3]
-
-
-def test_columns_that_the_table_always_keeps_need_no_scores() -> None:
-    class First(Selector):
-        def _select(self, *_: Any) -> Selection:
-            return Selection(selected=[0, 2], scores=[np.nan, 0.1, 0.3, 0.2])
-
-    kept = attrs.evolve(table(), keep=np.array([True, False, False, False]))
-    assert First().select(kept).selected.tolist() == [0, 2]
-    with pytest.raises(PluginError, match="1 kept columns have the score NaN"):
-        First().select(table())
 
 
 def test_many_resamples_are_one_by_one_with_their_own_streams() -> None:

@@ -278,10 +278,6 @@ class InformationFilter(Selector):
         found = dict.fromkeys(place[name] for name in names if name in place)
         return np.array(list(found), dtype=np.intp)
 
-    def keeps_unscored(self) -> bool:
-        # Given features come first, whatever a criterion says.
-        return bool(self.given)
-
     def columns_given(self, data: Dataset) -> NDArray[np.intp]:
         """Columns that come first: those `given`, then those that the table always keeps."""
         named = self.columns_named(self.given, data)
