@@ -26,7 +26,12 @@ from fsframe.cli.terminal import (
     written_summary,
 )
 from fsframe.errors import FsframeError, FsframeWarning, StoreError, UntidyTableError, one_line
-from fsframe.execution.process_start import TolerantStream, occupy_standard_streams, reserve_little
+from fsframe.execution.process_start import (
+    OutputStream,
+    TolerantStream,
+    occupy_standard_streams,
+    reserve_little,
+)
 from fsframe.text import meant_by
 
 __all__ = ["cli", "main"]
@@ -85,13 +90,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     forget_traceback()
     WRITTEN.clear()
     REPEATABLE.clear()
-    stderr = sys.stderr
+    stdout, stderr = sys.stdout, sys.stderr
+    sys.stdout = OutputStream(stdout)  # type: ignore[assignment]
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]
     try:
         return _ended(arguments)
     finally:
-        sys.stderr = stderr
+        sys.stdout, sys.stderr = stdout, stderr
 
 
 def _option_hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
@@ -128,9 +134,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
-        # sys.stdout is None if the shell has closed it.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UntidyTableError as error:
         from fsframe.cli.reading_options import ways_as_lines

@@ -409,7 +409,7 @@ def end_process(number: int, rest: str = "") -> NoReturn:
         name = signal.Signals(number).name
         word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
         say_error(f"{word}; {rest}")
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, StoreError):
         sys.stdout.flush()
         sys.stderr.flush()
     # Threads in compiled code cannot be stopped; everything of value is on disk.

@@ -9,10 +9,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from multiprocessing import connection, current_process, parent_process
 from typing import Any, TextIO
 
-from fsframe.errors import FsframeError
+from fsframe.errors import FsframeError, StoreError
 from fsframe.system import LINUX, address_space_limit, allocate_from_one_arena
 
 # Measured: 0.92 GB is too little for two processors, 1.02 GB enough; a processor's threads of
@@ -98,6 +99,43 @@ class TolerantStream:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self._stream.fileno())
             os.close(null)
+
+
+class OutputStream(TolerantStream):
+    """Standard output: what cannot be written is a StoreError, but for a reader that has gone.
+
+    Parameters
+    ----------
+    stream : text file, optional
+        The stream to write to; None for one that the shell has closed.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        # Each write to a file opened for reading fails, as it does to a closed one.
+        if stream is None:
+            stream = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
+        super().__init__(stream)
+
+    def write(self, text: str) -> int:
+        """Write `text`, but not an empty one: click tries that first, and ignores errors."""
+        with self._reported():
+            return 0 if text == "" else self._stream.write(text)
+
+    def flush(self) -> None:
+        """Flush."""
+        with self._reported():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._discard()
+            reason = error.strerror or error
+            raise StoreError(f"cannot write to standard output: {reason}") from error
 
 
 def occupy_standard_streams() -> None:

@@ -21,7 +21,7 @@ FSFRAME = f'"{sys.executable}" -m fsframe'
     [
         (f"{FSFRAME} methods | head -n 1", 0),
         (f"{FSFRAME} methods --json | true", 0),
-        (f"{FSFRAME} methods >&-", 0),
+        (f"{FSFRAME} methods >&-", 5),
         (f"{FSFRAME} --version < /dev/null", 0),
         (f"{FSFRAME} imigrate 2>&-", 2),
     ],
@@ -30,6 +30,17 @@ def test_a_stream_that_goes_away_is_no_traceback(line: str, code: int) -> None:
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
     assert done.returncode == code
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("where", ["&-", "/dev/full"])
+@pytest.mark.parametrize("words", ["methods", "methods --json", "--version"])
+def test_output_that_cannot_be_written_is_an_error(words: str, where: str) -> None:
+    line = f"{FSFRAME} {words} >{where}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 5
+    assert done.stderr.startswith("fsframe: cannot write to standard output: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", ["methods", "inspect examples/parkinsons.csv", "--help"])
