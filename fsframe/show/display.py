@@ -105,7 +105,7 @@ def _measure_lines(
         alike = evaluation.agreement
         yield (
             f"same prediction    in {alike.share:.4f} of pairs of repetitions, "
-            f"in all of them for {alike.n_always} of {alike.n_rows} rows"
+            f"in all for {alike.n_always} of {alike.n_rows} rows"
         )
     yield from _notes(evaluation, classes)
 

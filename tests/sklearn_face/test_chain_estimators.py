@@ -137,7 +137,7 @@ def test_warnings_of_every_stage_arrive_under_its_name(interacting) -> None:
         ChainSelector("mim:top=6 relieff:k=90").fit(X, y)
     texts = [str(w.message) for w in told if w.category is FsframeWarning]
     assert len(texts) == len(told) == 2
-    assert texts[0].startswith("ChainSelector: mim: 8 of 8 columns")
+    assert texts[0].startswith("ChainSelector: mim: all 8 columns")
     assert texts[1].startswith("ChainSelector: relieff: ")
     assert {w.filename for w in told} == {__file__}
 

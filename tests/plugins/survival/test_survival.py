@@ -180,7 +180,7 @@ def test_tables_name_the_column_of_events(tmp_path) -> None:
         done = run("chain", "cox-score", "on", str(path), "--label", "days", "--event", event)
         assert done.code == 4 and told in done.err
     done = run("chain", "cox-score", "on", str(path), "--label", "days")
-    assert done.code == 4 and "--event names the events" in done.err
+    assert done.code == 4 and "--event names the column of events" in done.err
 
 
 def test_estimators_take_structured_times() -> None:
