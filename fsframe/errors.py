@@ -37,11 +37,12 @@ class FsframeError(Exception):
 
     The message says what failed and where, what was found, and what to do next. `exit_code` is the
     exit code of the command line; `detail` is a traceback if the cause is in a plugin, shown with
-    ``--traceback``.
+    ``--traceback``; `told` is whether the log and the events of a command have it.
     """
 
     exit_code = 1
     detail = ""
+    told = False
 
 
 class RequestError(FsframeError):

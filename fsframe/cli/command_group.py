@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.commands import COMMANDS
-from fsframe.cli.terminal import completions, option
+from fsframe.cli.terminal import RUNNING, completions, option
 from fsframe.errors import FsframeError, PluginError, RequestError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
 from fsframe.registry import OwnAndPlugins, classifiers, commands, selectors
@@ -159,7 +159,14 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (FsframeError, click.ClickException, click.Abort, click.exceptions.Exit):
+        except FsframeError as error:
+            command = ctx.meta.get(RUNNING)
+            if command is not None and not error.told:
+                from fsframe.cli.running import tell_early
+
+                tell_early(error, command.params)
+            raise
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except (KeyboardInterrupt, MemoryError):
             raise

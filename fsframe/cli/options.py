@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fsframe.cli.terminal import (
+    RUNNING,
     all_options,
     completing,
     json_option,
@@ -102,6 +103,12 @@ def _check_engine(
     return name
 
 
+def _remember(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    # For errors of this command, whose context has ended when they are reported.
+    context.meta[RUNNING] = context
+    return name
+
+
 COUNT = click.IntRange(min=1)
 
 overwrite_option = option("--overwrite", "Replace the file if it exists.")
@@ -141,7 +148,9 @@ engine_options = all_options(
     ),
     option("--progress", "Report events on stderr as JSON lines.", type=click.Choice(["json"])),
     option(
-        "--log FILE", "Append a line to FILE for each stage, each warning and the end of the run."
+        "--log FILE",
+        "Append a line to FILE for each stage, each warning and the end of the run.",
+        callback=_remember,
     ),
     traceback_option,
     option("--restart", "Discard an interrupted run and start again."),

@@ -229,6 +229,7 @@ def run_request(
         except FsframeError as error:
             reporter.close()
             reporter.event("error", kind=type(error).__name__, text=str(error))
+            error.told = True
             if checkpoint is not None and checkpoint.n_parts:
                 reporter.note(_how_to_resume(checkpoint))
             raise
@@ -239,6 +240,20 @@ def run_request(
             reporter.close()
     reporter.event("end", run_file=None if request.out is None else str(request.out))
     return record
+
+
+def tell_early(error: FsframeError, options: Mapping[str, Any]) -> None:
+    """Write an error that came before a run began to the log, and as an event.
+
+    `options` are those of `engine_options`, as far as they are known.
+    """
+    if options.get("progress") == "json":
+        say_json({"event": "error", "kind": type(error).__name__, "text": str(error)}, err=True)
+    used = [options.get(name) for name in ("out", "csv_out", "data", "run")]
+    with contextlib.suppress(FsframeError, OSError):
+        log = check_log(options.get("log"), used, Path(used[0]) if used[0] else None)
+        with logging_to(log, this_command(), lambda _: None):
+            LOG.error("%s: %s", type(error).__name__, error)
 
 
 _HOUR = 3600.0

@@ -255,6 +255,10 @@ def requested_traceback(error: FsframeError) -> str:
     return error.detail or "".join(traceback.format_exception(error))
 
 
+RUNNING = "fsframe.running"
+"""Where the contexts of a command line keep that of a command with ``--log`` and ``--progress``."""
+
+
 WRITTEN: dict[str, None] = {}
 """The run files that this command has written, in order."""
 

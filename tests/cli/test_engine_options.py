@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -45,6 +46,30 @@ def test_later_commands_add_to_a_log_and_failures_are_in_it(call: Call, here: Pa
     assert call("stability mim:top=1 on small --n 3 -q --log run.log").code == 0
     assert call("compare knn margin on small --folds 2 --repeats 1 -q --log run.log").code == 0
     assert sum(text.startswith("kept ") for _, text in lines(here / "run.log")) == 4
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["chain mim on nosuch.csv", "compare mim knn on nosuch.csv -o cmp", "resume nosuch.h5",
+     "chain mim on small --no-out --memory 20MB", "study nosuch.toml"],
+)  # fmt: skip
+def test_what_fails_before_a_run_begins_is_in_the_log_and_an_event(
+    call: Call, here: Path, command: str
+) -> None:
+    done = call(f"{command} --log run.log --progress json")
+    event = json.loads(done.err.splitlines()[0])
+    assert done.code > 1 and event["event"] == "error" and done.err.count('"error"') == 1
+    assert done.err.splitlines()[1] == f"fsframe: {event['text']}"
+    level, text = lines(here / "run.log")[-1]
+    assert level == "ERROR" and text == f"{event['kind']}: {event['text']}"
+
+
+@pytest.mark.parametrize("file", ["r.h5", "./r.h5"])
+def test_an_early_error_makes_no_log_where_the_run_is_to_be(
+    call: Call, here: Path, file: str
+) -> None:
+    assert call(f"chain mim on nosuch.csv -o r.h5 --log {file}").code == 4
+    assert not (here / "r.h5").exists()
 
 
 @pytest.mark.parametrize(
