@@ -7,6 +7,7 @@ import glob
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def find_run(text: str) -> Path:
     Raises
     ------
     StoreError
-        If there is no such file, or several match.
+        If there is no such file, several match, or its run is not finished.
     """
     path = Path(text)
     if path.is_file():
@@ -56,9 +57,29 @@ def find_run(text: str) -> Path:
                 f"there is no {text} here, but there are several in subfolders: "
                 f"{several}; name one of them"
             )
+    if is_unfinished(path):
+        raise StoreError(
+            f"{text} is not finished: `fsframe resume {shlex.quote(text)}` continues it, unless "
+            "its command still runs"
+        )
     folder = path.parent
     near = [str(file) for file in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether there is work of an unfinished run that is to write `out`.
+
+    A folder of units that is empty was left only because it could not be removed.
+    """
+    from fsframe.storage.checkpoint import units_folder
+
+    folder = units_folder(out)
+    if not folder.is_dir():
+        return False
+    with contextlib.suppress(OSError):
+        return not set(os.listdir(folder)) <= {"lock"}
+    return True
 
 
 def find_runs(texts: Sequence[str]) -> list[Path]:

@@ -31,6 +31,18 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
     assert done.json["digests"] == again.json["digests"]
 
 
+def test_other_commands_say_how_an_unfinished_run_is_continued(
+    call: Call, here: Path, full_disk: Context
+) -> None:
+    with full_disk():
+        assert call("chain mim:top=2 npfs:n=5 on small.csv --out r.h5").code == 5
+    for command in ("show", "verify", "report", "table", "audit"):
+        told = call(f"{command} r.h5")
+        assert told.code == 5 and "not finished: `fsframe resume r.h5` continues it" in told.err
+    (here / "empty.h5.units").mkdir()
+    assert "there is no run file" in call("show empty.h5").err
+
+
 def test_what_the_manifest_says_of_reading_is_checked() -> None:
     assert _stored_reading('{"label": "x", "header": false, "drop": 3, "other": "y"}') == {
         "label": "x",

@@ -17,6 +17,7 @@ from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_opt
 from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
 from fsframe.cli.run_file import (
     files_named,
+    is_unfinished,
     open_run,
     source_of_run,
     table_after_on,
@@ -74,7 +75,7 @@ def resume(run: str, **options: Any) -> None:
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
-    if not folder.is_dir() or (out.is_file() and _is_leftover(folder)):
+    if not is_unfinished(out) and (out.is_file() or not folder.is_dir()):
         if out.is_dir():
             raise StoreError(
                 f"{out} is a folder, as written by `compare --out`: repeat that compare command, "
@@ -101,13 +102,6 @@ def resume(run: str, **options: Any) -> None:
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _continue(out, manifest, options) if finished is None else finished
     show_result(record, out, options)
-
-
-def _is_leftover(folder: Path) -> bool:
-    """Whether a folder of units is empty and was left only because it could not be removed."""
-    with contextlib.suppress(OSError):
-        return set(os.listdir(folder)) <= {"lock"}
-    return False
 
 
 def _manifest(folder: Path) -> Manifest:
