@@ -273,7 +273,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
     protocol = _whole_protocol(record)
     if protocol is None:
-        yield from _chain_lines(record)
+        yield from _chain_lines(record, path)
     else:
         if isinstance(protocol, RecordedEvaluation):
             repeated = counted(protocol.evaluation.n_splits, "split")
@@ -289,7 +289,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield from closing_lines(record, path)
 
 
-def _chain_lines(record: RunRecord) -> Iterator[str]:
+def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
@@ -301,12 +301,12 @@ def _chain_lines(record: RunRecord) -> Iterator[str]:
         yield ""
         yield from table_lines(*metric_rows(protocol.tables.metrics))
     yield ""
-    yield from feature_lines(record)
+    yield from feature_lines(record, path)
     yield from verdict_lines(record)
     if record.n_pairs:
         yield ""
-        yield from pair_lines(record)
-    yield from cluster_lines(record)
+        yield from pair_lines(record, path)
+    yield from cluster_lines(record, path)
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:

@@ -204,7 +204,12 @@ def _repeating(record: RunRecord, place: int) -> str:
     return f" (repeats {printable(left)} on resamples)"
 
 
-def feature_lines(record: RunRecord) -> Iterator[str]:
+def _more(number: int, where: str, path: Path | None) -> str:
+    """The line for what is not shown; `where` has all, if the run has a file."""
+    return f"… and {number} more" + (f" ({where} has all)" if path is not None else "")
+
+
+def feature_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     if not record.selected.size:
         yield "No feature was kept."
         return
@@ -218,7 +223,7 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
         )
     yield from lines
     if record.selected.size > _FEATURES_SHOWN:
-        yield f"… and {record.selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
+        yield _more(record.selected.size - _FEATURES_SHOWN, "`fsframe table`", path)
     yield from _number_lines(record)
 
 
@@ -301,12 +306,12 @@ def _short(value: float) -> str:
     return "∞" if value >= sys.float_info.max else f"{value + 0.0:.4g}"
 
 
-def pair_lines(record: RunRecord) -> Iterator[str]:
+def pair_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield pair_heading(record)
     header, rows, right = pair_rows(record)
     yield from table_lines(header, rows, right)
     if record.n_pairs > len(rows):
-        yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
+        yield _more(record.n_pairs - len(rows), "`fsframe table RUN --pairs`", path)
     yield from wrapped(" ".join(pair_test_words(record)))
 
 
@@ -340,7 +345,7 @@ def pair_rows(record: RunRecord) -> Rows:
     return header, rows, {2, 3, 4, 5, 6}
 
 
-def cluster_lines(record: RunRecord) -> Iterator[str]:
+def cluster_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The features that were left out because they are redundant with a kept one."""
     names = record.feature_names
     for stage in record.stages:
@@ -356,7 +361,7 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
             rows.append([printable(names[column]), some_of(members, _MEMBERS_SHOWN)])
         yield from table_lines(["feature", "represents"], rows)
         if len(represented) > _CLUSTERS_SHOWN:
-            yield f"… and {len(represented) - _CLUSTERS_SHOWN} more (the run file has all)"
+            yield _more(len(represented) - _CLUSTERS_SHOWN, "the run file", path)
 
 
 def frequency_lines(record: RunRecord) -> Iterator[str]:

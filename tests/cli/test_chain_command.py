@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
@@ -116,6 +117,17 @@ def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: P
     assert call("chain mim on small --seed 1 --overwrite").code == 0
     assert (here / "small.mim.h5").read_bytes() != before
     assert call("chain mim on small -o other.h5").out.splitlines()[-1] == "run file: other.h5"
+
+
+def test_no_command_on_a_run_file_is_named_without_one(call: Call, here: Path) -> None:
+    columns = np.random.default_rng(0).integers(0, 3, (40, 40))
+    rows = [",".join([*map(str, row), "ab"[int(row[0] > 0)]]) for row in columns]
+    names = ",".join([*(f"f{k}" for k in range(40)), "label"])
+    (here / "wide.csv").write_text("\n".join([names, *rows]) + "\n")
+    filed = call("chain interactions:top=35 on wide.csv -o r.h5").out
+    assert "`fsframe table RUN --pairs` has all" in filed and "`fsframe table` has all" in filed
+    unfiled = call("chain interactions:top=35 on wide.csv --no-out").out
+    assert "… and " in unfiled and "fsframe table" not in unfiled
 
 
 def test_the_run_file_goes_beside_the_data(call: Call, here: Path) -> None:
