@@ -91,7 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     WRITTEN.clear()
     REPEATABLE.clear()
     stdout, stderr = sys.stdout, sys.stderr
-    sys.stdout = OutputStream(stdout)  # type: ignore[assignment]
+    sys.stdout = OutputStream(stdout, lambda: bool(WRITTEN))  # type: ignore[assignment]
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]
     try:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import connection, current_process, parent_process
 from typing import Any, TextIO
 
@@ -108,18 +108,26 @@ class OutputStream(TolerantStream):
     ----------
     stream : text file, optional
         The stream to write to; None for one that the shell has closed.
+    kept : callable
+        Whether what is written is also in a file; then a closed stream is no error.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, kept: Callable[[], bool]) -> None:
+        self._tolerated = kept if stream is None else lambda: False
         # Each write to a file opened for reading fails, as it does to a closed one.
         if stream is None:
             stream = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
         super().__init__(stream)
 
     def write(self, text: str) -> int:
-        """Write `text`, but not an empty one: click tries that first, and ignores errors."""
-        with self._reported():
-            return 0 if text == "" else self._stream.write(text)
+        """Write `text`, but not an empty one: click tries that first, and ignores errors.
+
+        Bytes, which it tries too, have to be an error of the stream.
+        """
+        if text != "":
+            with self._reported():
+                self._stream.write(text)
+        return len(text)
 
     def flush(self) -> None:
         """Flush."""
@@ -134,6 +142,8 @@ class OutputStream(TolerantStream):
             raise
         except OSError as error:
             self._discard()
+            if self._tolerated():
+                return
             reason = error.strerror or error
             raise StoreError(f"cannot write to standard output: {reason}") from error
 

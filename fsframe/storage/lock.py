@@ -196,15 +196,15 @@ def _held(path: Path, holder: Holder | None) -> StoreError:
     folder = path.parent
     if holder is None:
         return StoreError(f"{folder} is in use by another run; wait for it, or stop it")
-    if attrs.evolve(holder, since="") == attrs.evolve(Holder.this_process(), since=""):
-        return StoreError(
-            f"{folder} is in use by another run of this process; wait for it, or choose another "
-            "run file for this one"
-        )
     if holder.alive() is None:
         return StoreError(
             f"{folder} is in use by {holder}; wait for it. If that process is gone, remove {path} "
             "and try again"
+        )
+    if attrs.evolve(holder, since="") == attrs.evolve(Holder.this_process(), since=""):
+        return StoreError(
+            f"{folder} is in use by another run of this process; wait for it, or choose another "
+            "run file for this one"
         )
     return StoreError(
         f"{folder} is in use by {holder}; wait for it, or stop it (kill {holder.pid})"
