@@ -222,12 +222,17 @@ _OBJECT = re.compile(r"([A-Z]\w*)\((.*)\)", re.DOTALL)
 def classifier_text(text: str | None) -> str | None:
     """The stage for ``--classifier``: the given one, or ``sklearn`` if a class is given.
 
+    Raises
+    ------
+    RequestError
+        If it is an object of Python, such as ``LogisticRegression()``.
+
+    Examples
+    --------
     >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
     'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
     >>> classifier_text("knn:k=5")
     'knn:k=5'
-
-    RequestError if it is an object of Python, such as ``LogisticRegression()``.
     """
     if text is None:
         return None

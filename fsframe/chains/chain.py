@@ -155,9 +155,12 @@ class Chain:
         DataError
             If stages do not support the label, or roles of columns or rows, such as groups or
             nominal columns, or the first stage the missing values. All of these are listed,
-            together with unsuitable parameters.
+            together with unsuitable parameters. A table that stays in its file is read for missing
+            values when the first stage begins.
         """
-        refused = [*self.role_problems(data), *self.stages[0].method.missing_problems(data)]
+        refused = list(self.role_problems(data))
+        if data.in_memory or data.in_parts:
+            refused += self.stages[0].method.missing_problems(data)
         problems = list(self.request_problems(data))
         if refused:
             raise DataError("\n".join(dict.fromkeys([*refused, *problems])))

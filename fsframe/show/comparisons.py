@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from fsframe.text import Rows, facts, listed, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
+    from fsframe.storage.study_file import StudyRecord
 
 RESULTS = "results.csv"
 """Name of the table of results in the folder of a comparison."""
@@ -150,6 +151,12 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         "wilcoxon_holm": result.adjusted_p,
         **{key: getattr(result.ranks, name, None) for key, name in _JSON_FIELDS_OF_RANKS.items()},
     }
+
+
+def study_object(study: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
+    """A study, with its comparison by each measure, as one object for `json_text`."""
+    objects = {metric: comparison_object(each) for metric, each in comparisons.items()}
+    return {**study.asked(), "comparisons": objects}
 
 
 def result_rows(result: Comparison, d: int, names: Sequence[str]) -> Rows:

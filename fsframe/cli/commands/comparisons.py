@@ -33,7 +33,7 @@ from fsframe.cli.terminal import (
     say_lines,
 )
 from fsframe.errors import RequestError
-from fsframe.show.comparisons import comparison_lines, comparison_object
+from fsframe.show.comparisons import comparison_lines, comparison_object, study_object
 
 if TYPE_CHECKING:
     from fsframe.chains.request import Request
@@ -337,10 +337,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     if folder is not None:
         write_folder(record, comparisons, folder, overwrite=options["overwrite"])
     if options["as_json"]:
-        objects = {
-            metric: comparison_object(comparison) for metric, comparison in comparisons.items()
-        }
-        say_json({**record.asked(), "comparisons": objects, "folder": folder and str(folder)})
+        say_json({**study_object(record, comparisons), "folder": folder and str(folder)})
         return
     say_lines(comparison_lines(comparisons[record.measures[0]]))
     if folder is not None:

@@ -67,12 +67,11 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
 
 def _show_comparison(study: StudyRecord, *, as_json: bool) -> None:
     from fsframe.evaluation.comparison import study_comparisons
-    from fsframe.show.comparisons import comparison_lines, comparison_object
+    from fsframe.show.comparisons import comparison_lines, study_object
 
     comparisons = study_comparisons(study)
     if as_json:
-        objects = {metric: comparison_object(each) for metric, each in comparisons.items()}
-        say_json({**study.asked(), "comparisons": objects})
+        say_json(study_object(study, comparisons))
         return
     say_lines(comparison_lines(comparisons[study.measures[0]]))
 
