@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ledger"))
 from designs import DESIGNS, tables
 
 FIRST = 1000
-BOUNDS = ("r-concave", "unimodal", "worst-case")
+BOUNDS = ("auto", "r-concave", "unimodal", "worst-case")
 
 
 def cells() -> Iterator[tuple[str, str, bool, int]]:
@@ -42,7 +42,7 @@ def cells() -> Iterator[tuple[str, str, bool, int]]:
     for design in ("60x1000", "95-5", "blocks"):
         yield f"relieff:top=5 cpss:{permuted}", design, False, 60
     yield f"relieff ipss:{permuted}", "60x1000", False, 60
-    for bound in ("permutation", "r-concave", "unimodal"):
+    for bound in ("permutation", "auto", "r-concave", "unimodal"):
         yield f"relieff:top=5 cpss:bound={bound},pairs=15", "60x1000", True, 30
     for bound in ("permutation", "published"):
         yield f"relieff ipss:bound={bound},pairs=15", "60x1000", True, 30

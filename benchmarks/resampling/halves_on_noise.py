@@ -27,7 +27,7 @@ CHAINS = (
             "correlation:threshold=1,top=5 cpss:bound=" + bound + ",pairs=25,false_selections={e}",
             (1.0,),
         )
-        for bound in ("worst-case", "unimodal", "r-concave")
+        for bound in ("auto", "worst-case", "unimodal", "r-concave")
     ),
 )
 KINDS = ("independent", "copies", "blocks")

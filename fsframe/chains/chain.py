@@ -306,6 +306,12 @@ class Chain:
         selecting = self.selecting
         return bool(selecting) and getattr(selecting[-1].method, "natural_zero", False)
 
+    @property
+    def joint(self) -> bool:
+        """Whether its last selector judges features in one model of all (`Selector.joint`)."""
+        selecting = self.selecting
+        return bool(selecting) and getattr(selecting[-1].method, "joint", False)
+
     def statements(self) -> Iterator[tuple[str, Statement]]:
         """The name of each stage that tests, with its statement (`Selector.statement`).
 

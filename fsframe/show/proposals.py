@@ -39,7 +39,7 @@ _BY_CHANCE = 4.0
 
 _COPIES = 0.95
 """Correlation from which columns count as copies of each other: none of them is needed, and `cpss`
-misses its bound (1.60 ± 0.17 false features on the design `copies`; it promises one)."""
+keeps them only by its worst-case bound."""
 
 
 @attrs.frozen(kw_only=True)
@@ -53,8 +53,9 @@ class Shape:
         The words of `fsframe.registry.entries.TABLE_WORDS` that apply. Tails are heavy if more than
         half of the numeric columns have a sample kurtosis above 6. A table is correlated if some
         columns (their ranks, with heavy tails) are correlated more than by chance and none is a
-        copy of another; only tables of at most 60 columns, all numeric and without missing values,
-        are examined for that. A class is rare if it has less than a fifth of the rows.
+        copy of another, and has copies if one is; only tables of at most 60 columns, all numeric
+        and without missing values, are examined for that. A class is rare if it has less than a
+        fifth of the rows.
     """
 
     rows: int
@@ -67,6 +68,7 @@ class Shape:
         nominal, gaps = bool(data.categorical.any()), _has_gaps(data)
         heavy = data.in_memory and _heavy_tails(data)
         plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps or data.in_parts)
+        largest = _largest_correlation(data, of_ranks=heavy) if plain else 0.0
         present = {
             "covariates": data.covariates is not None,
             "time": data.times is not None,
@@ -74,7 +76,8 @@ class Shape:
             "nominal": nominal,
             "gaps": gaps,
             "heavy-tails": heavy,
-            "correlated": plain and _correlated(data, of_ranks=heavy),
+            "correlated": _BY_CHANCE / np.sqrt(data.n_samples) < largest < _COPIES,
+            "copies": largest >= _COPIES,
             "parts": data.in_parts,
             "rare-class": data.task == "classification"
             and bool(5 * np.bincount(data.y).min() < data.n_samples),
@@ -99,8 +102,8 @@ def _has_gaps(data: Dataset) -> bool:
     return any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
 
 
-def _correlated(data: Dataset, *, of_ranks: bool) -> bool:
-    """Whether some columns are correlated more than by chance, and none is a copy of another.
+def _largest_correlation(data: Dataset, *, of_ranks: bool) -> float:
+    """The largest correlation of two columns in magnitude.
 
     Constant columns have no correlation. A few extreme values correlate by chance; their ranks do
     not.
@@ -109,8 +112,7 @@ def _correlated(data: Dataset, *, of_ranks: bool) -> bool:
     units = unit_columns(np.apply_along_axis(mean_ranks, 0, columns) if of_ranks else columns)
     correlations = np.abs(units.T @ units)
     np.fill_diagonal(correlations, 0.0)
-    largest = float(correlations.max(initial=0.0))
-    return _BY_CHANCE / np.sqrt(data.n_samples) < largest < _COPIES
+    return float(correlations.max(initial=0.0))
 
 
 def _heavy_tails(data: Dataset) -> bool:

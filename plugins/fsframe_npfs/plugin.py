@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT_QUESTION, NullEntry, ProposalEntry, SelectorEntry
+from fsframe.registry.entries import (
+    RELEVANT_QUESTION,
+    TOGETHER_QUESTION,
+    NullEntry,
+    ProposalEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -91,9 +97,13 @@ def fsframe_nulls() -> Iterator[NullEntry]:
         yield NullEntry(name=name, target=f"fsframe_npfs.engine.nulls:{target}", summary=summary)
 
 
+_KEPT_BY_CHANCE = "on average, at most 1% of the features that say nothing about the label are kept"
+
+
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """Chains for groups with different labels, and for tables without any other proposal."""
+    """Chains for groups with different labels, for features that matter only together, and for
+    tables without any other proposal."""
     yield ProposalEntry(
         name="groups",
         question=RELEVANT_QUESTION,
@@ -103,7 +113,24 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         unless={"time"},
         chain="anova-f npfs",
         gaps="anova-f:missing=pairwise npfs",
-        promise="on average, at most 1% of the features that say nothing about the label are kept",
+        promise=_KEPT_BY_CHANCE,
+    )
+    # Beyond these tables it takes long, and has not been measured.
+    yield ProposalEntry(
+        name="together-weights",
+        question=TOGETHER_QUESTION,
+        place=85,
+        tables="classes, none of them rare, and 10 to 50 columns, if it takes less than six "
+        "minutes",
+        when={"classification"},
+        unless={"rare-class"},
+        fewest_columns=10,
+        most_columns=50,
+        most_hours=0.1,
+        chain="immigrate npfs",
+        gaps="impute immigrate npfs",
+        promise=_KEPT_BY_CHANCE,
+        designs=("xor", "three-way"),
     )
     # Above 200 features npfs has a corrected test, which needs a screen; thousands of fits of
     # immigrate to more features, or to many rows, take hours.

@@ -137,7 +137,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         tables="rows with a time, at most 50 columns",
         when={"time"},
         most_columns=50,
-        chain="relieff:top=5 cpss:bound=r-concave",
+        chain="relieff:top=5 cpss",
         promise="on average, at most one kept feature is false",
         designs=("drift",),
     )
@@ -145,15 +145,14 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         name="together",
         question=TOGETHER_QUESTION,
         place=90,
-        tables="classes, none of them rare, and 10 to 50 columns",
+        tables="classes, none of them rare, and 10 to 50 columns, none a copy of another",
         when={"classification"},
-        unless={"rare-class"},
+        unless={"rare-class", "copies"},
         fewest_columns=10,
         most_columns=50,
         # A half has fewer rows than the table: fewer neighbours are as near.
-        chain="relieff:top=5,k=7 cpss:bound=r-concave",
+        chain="relieff:top=5,k=7 cpss",
         promise="on average, at most one kept feature is false",
-        designs=("xor", "three-way"),
     )
     yield ProposalEntry(
         name="together-others",

@@ -202,8 +202,8 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         unless={"heavy-tails"},
         fewest_columns=25,
         most_columns=60,
-        chain="lasso:top=5 cpss:bound=r-concave",
-        gaps="impute lasso:top=5 cpss:bound=r-concave",
+        chain="lasso:top=5 cpss",
+        gaps="impute lasso:top=5 cpss",
         promise="on average, at most one kept feature is not needed",
         designs=("blocks", "genotypes"),
     )

@@ -70,7 +70,7 @@ def ledger() -> SimpleNamespace:
     return SimpleNamespace(contenders=CONTENDERS, designs=DESIGNS, tables=tables)
 
 
-USUAL = {"mim npfs", "lasso cpss, r-concave", "relieff cpss", "relieff ipss"}
+USUAL = {"mim npfs", "lasso cpss", "relieff cpss", "relieff ipss"}
 """Contenders that warn in every way; the others take minutes."""
 
 

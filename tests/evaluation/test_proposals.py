@@ -47,8 +47,6 @@ def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: A
 
 
 BEHIND = {
-    "xor": "npfs is 0.01 better on it and 0.17 worse on three-way, and no shape of a table tells "
-    "the two apart",
     "rare": "npfs at a level of 1 in 100 keeps hardly a false one of all that are found, in 500 "
     "times the time; at 5 in 100 a fifth of tables has one",
 }
@@ -101,9 +99,13 @@ def test_each_question_has_one_chain_and_gaps_another() -> None:
         RELEVANT_QUESTION: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
     }  # fmt: skip
     many = numbers(60, 12)
-    assert (
-        chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss:bound=r-concave"
-    )
+    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "immigrate npfs"
+    # Where immigrate takes long; and where it does and copies cannot be kept.
+    many, y = np.tile(numbers(600, 48), (3, 1)), np.arange(1800) % 2
+    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss"
+    many = np.c_[many, many[:, :1]]
+    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff ipss"
+    many, y = numbers(60, 12), np.arange(60) % 2
     # Where classes are 95 and 5 %, that bound is missed (docs/methods/error-control.md).
     assert chains(Dataset.from_arrays(many, np.arange(60) < 5))[TOGETHER] == "relieff ipss"
     wide = chains(Dataset.from_arrays(numbers(60, 300), y))
@@ -131,7 +133,7 @@ def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
     X, y = blocks(), np.arange(120) % 2
-    assert chains(Dataset.from_arrays(X, y))[NEEDED_QUESTION] == "lasso:top=5 cpss:bound=r-concave"
+    assert chains(Dataset.from_arrays(X, y))[NEEDED_QUESTION] == "lasso:top=5 cpss"
     (found,) = [
         f for f in proposals_for(Dataset.from_arrays(X, y)) if f.question == NEEDED_QUESTION
     ]
@@ -177,7 +179,7 @@ def test_only_entries_that_say_so_are_for_tables_in_parts() -> None:
 
 
 def test_rows_with_a_time_are_tested_by_what_keeps_their_order() -> None:
-    for p, chain in ((8, "relieff:top=5 cpss:bound=r-concave"), (60, "immigrate npfs")):
+    for p, chain in ((8, "relieff:top=5 cpss"), (60, "immigrate npfs")):
         table = np.c_[numbers(60, p), np.arange(60)]
         data = Dataset.from_arrays(table, np.arange(60) % 2)
         data = data.with_roles(time=data.feature_names[-1])

@@ -65,7 +65,7 @@ def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     return (n_features - ranks.mean(axis=0)) / max(n_features - 1, 1)
 
 
-BOUNDS = ("worst-case", "unimodal", "r-concave")
+BOUNDS = ("auto", "worst-case", "unimodal", "r-concave")
 
 # Exponents r of concavity that the paper found to fit: for the share of pairs of which both halves
 # select a feature, and for the share of halves.
@@ -76,7 +76,9 @@ _PAIRS, _HALVES = -0.5, -0.25
 _LEAST_SHIFT, _MOST_SHIFT = 1e-5, 1e5
 
 
-def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: str) -> float:
+def expected_false(
+    count: int, pairs: int, kept: float, n_features: int, bound: str, sides: int = 2
+) -> float:
     """Bound on the expected number of kept features that the base rarely selects.
 
     Parameters
@@ -89,9 +91,12 @@ def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: 
         q, the mean number of features selected on a half.
     n_features : int ≥ 1
         p.
-    bound : {"worst-case", "unimodal", "r-concave"}
+    bound : {"auto", "worst-case", "unimodal", "r-concave"}
         Assumed distribution of the share of halves that select such a feature: any, unimodal, or
-        r-concave with r = −1/2 over pairs and −1/4 over halves.
+        r-concave with r = −1/2 over pairs and −1/4 over halves. "auto": r-concave or that of normal
+        scores, whichever gives more.
+    sides : {1, 2}
+        Of normal scores, as in `normal_false`.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: 
     Notes
     -----
     Theorem 1 for "worst-case", equation 6 with theorem 2 for "unimodal", section 3.3 for
-    "r-concave".
+    "r-concave". Normal scores are not r-concave if kept/p is small: "auto" is our departure.
 
     References
     ----------
@@ -112,11 +117,21 @@ def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: 
     Examples
     --------
     >>> for bound in BOUNDS:
-    ...     print(bound, round(expected_false(90, 50, 50, 1000, bound), 3))
-    worst-case 3.125
-    unimodal 1.078
-    r-concave 0.17
+    ...     print(bound, round(expected_false(90, 50, 5, 1000, bound), 4))
+    auto 0.0015
+    worst-case 0.0312
+    unimodal 0.0108
+    r-concave 0.0015
+    >>> for bound in BOUNDS:
+    ...     print(bound, round(expected_false(20, 50, 5, 1000, bound), 3))
+    auto 2.143
+    worst-case inf
+    unimodal inf
+    r-concave 0.325
     """
+    if bound == "auto":
+        by_shape = expected_false(count, pairs, kept, n_features, "r-concave")
+        return max(by_shape, normal_false(count, pairs, kept, n_features, sides))
     share, rare = count / (2 * pairs), kept / n_features
     if bound == "r-concave":
         # At least count − B pairs have the feature in both halves.
@@ -141,7 +156,7 @@ def _unimodal_factor(share: float, pairs: int, rare: float) -> float:
 
 
 def least_count(
-    most_false: float, pairs: int, kept: float, n_features: int, bound: str
+    most_false: float, pairs: int, kept: float, n_features: int, bound: str, sides: int = 2
 ) -> int | None:
     """The smallest number of halves at which `expected_false` is at most `most_false`, or None.
 
@@ -151,11 +166,11 @@ def least_count(
     (70, None)
     """
     low, high = 1, 2 * pairs
-    if expected_false(high, pairs, kept, n_features, bound) > most_false:
+    if expected_false(high, pairs, kept, n_features, bound, sides) > most_false:
         return None
     while low < high:
         middle = (low + high) // 2
-        if expected_false(middle, pairs, kept, n_features, bound) <= most_false:
+        if expected_false(middle, pairs, kept, n_features, bound, sides) <= most_false:
             high = middle
         else:
             low = middle + 1

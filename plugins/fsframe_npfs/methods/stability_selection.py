@@ -143,7 +143,7 @@ class Cpss(HalvesSelector):
         selected.
     threshold : float in (0, 1], optional
         Instead: keep features that at least this share of the halves select.
-    bound : {"worst-case", "unimodal", "r-concave", "permutation"}
+    bound : {"auto", "worst-case", "unimodal", "r-concave", "permutation"}
         Assumption about the share of halves that select a rarely selected feature; or permuted
         labels.
     permutations : int ≥ 1, optional
@@ -159,15 +159,20 @@ class Cpss(HalvesSelector):
     their bound is exceeded if their assumption fails: that of "r-concave" if few of many features
     are kept, or if a class has few of the rows and scores are signed (1.2 to 1.7 false ones with
     `relieff:top=5` on 20 features and a class of 5 to 15 % of 300 rows), that of both with blocks
-    of copied columns; warnings say so. "permutation" repeats everything with permuted labels, and
-    keeps the features that at least a share τ of the halves select, for the smallest τ reached by
-    at most `false_selections` features per labelling, the true one included. If the label depends
-    on no feature, at most that many are kept in expectation, for any base and any dependence of the
-    features (`fsframe_npfs.engine.bounds.pooled_expected`); it does not say that a feature is
-    needed, and promises nothing about irrelevant features if others are relevant. What a selection
-    means is up to the base: with `lasso`, that the feature is needed given the others; with a
-    filter, that it is relevant by itself. The bound is small only if the base keeps few features:
-    at most √p of p for one false selection. Cost: 2B fits on half of the rows, for each labelling.
+    of copied columns; warnings say so. "auto" is our departure: the share τ must be large enough
+    for both "r-concave" and normal scores (`fsframe_npfs.engine.bounds.normal_false`), signed ones
+    if a class has less than a fifth of the rows and the base does not fit all features at once;
+    near-copies of other columns must reach the share that "worst-case" requires, and are not kept
+    where there is none. "permutation" repeats
+    everything with permuted labels, and keeps the features that at least a share τ of the halves
+    select, for the smallest τ reached by at most `false_selections` features per labelling, the
+    true one included. If the label depends on no feature, at most that many are kept in
+    expectation, for any base and any dependence of the features
+    (`fsframe_npfs.engine.bounds.pooled_expected`); it does not say that a feature is needed, and
+    promises nothing about irrelevant features if others are relevant. What a selection means is up
+    to the base: with `lasso`, that the feature is needed given the others; with a filter, that it
+    is relevant by itself. The bound is small only if the base keeps few features: at most √p of p
+    for one false selection. Cost: 2B fits on half of the rows, for each labelling.
 
     References
     ----------
@@ -191,10 +196,11 @@ class Cpss(HalvesSelector):
         symbol="τ",
     )
     bound: str = param(
-        "worst-case",
+        "auto",
         choice(*BOUNDS, PERMUTATION),
         help="Assumption about how often halves select a rarely selected feature: none "
-        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's choice); or "
+        "(worst-case, theorem 1), unimodal (theorem 2), r-concave (the paper's choice), or auto: "
+        "r-concave, and what normal scores would give, and worst-case for copied columns; or "
         "permutation: compare with permuted labels.",
         source="theorems 1, 2, §3.3",
     )
@@ -222,17 +228,20 @@ class Cpss(HalvesSelector):
             if number < halves:
                 sizes.append(selection.selected.size)
         warnings = list(recurring.lines(halves * self.labellings, "halves"))
-        return self._decide(data, times, np.array(sizes), warnings)
+        # Methods that fit all features at once choose by the size of a coefficient.
+        sides = 1 if _uneven(data) and not getattr(base, "joint", False) else 2
+        return self._decide(data, times, np.array(sizes), sides, warnings)
 
     def _decide(
         self,
         data: Dataset,
         times: NDArray[np.int64],
         sizes: NDArray[np.int64],
+        sides: int,
         warnings: list[str],
     ) -> Selection:
         p, kept, halves = times.shape[1], float(sizes.mean()), 2 * self.pairs
-        needed = self._needed(times, kept)
+        needed = self._needed(times, kept, sides)
         scores = times[0] / halves
         order = rank_by_score(scores)
         tables = {"frequency": scores, "kept": sizes}
@@ -240,49 +249,69 @@ class Cpss(HalvesSelector):
             tables["expected-false"] = pooled_expected(times)
         if needed is None:
             stable = order[:0]
-            warnings.append(self._nothing(kept, p))
+            warnings.append(self._nothing(kept, p, sides))
         else:
             stable = order[times[0, order] >= needed]
             share = needed / halves
             if self.permuting:
                 false = float(np.count_nonzero(times >= needed) / self.labellings)
             else:
-                false = expected_false(needed, self.pairs, kept, p, self.bound)
+                false = expected_false(needed, self.pairs, kept, p, self.bound, sides)
             tables["threshold"] = np.array([share])
             tables["false-selections-bound"] = np.array([false])
             if self.threshold is not None and not false <= max(1.0, stable.size / 2):
                 warnings.append(
                     f"at this threshold, up to {false:.3g} false selections can be expected among "
-                    f"the {stable.size} kept; {self._advised(1.0, p)}"
+                    f"the {stable.size} kept; {self._advised(1.0, p, sides)}"
                 )
             if self.bound in _ASSUMING:
-                warnings += self._chance(data, needed, kept, p, false)
+                warnings += self._chance(data, needed, kept, p, sides, false)
             if not stable.size:
                 warnings.append(f"no feature is selected on a share of {share:.3g} of the halves")
         if self.top is not None:
             stable = order[: self.keep_count(p, 0)]
-        if self.bound in _ASSUMING and (copied := near_copies(data, stable)):
+        elif self.bound == "auto" and self.threshold is None and stable.size:
+            strict = least_count(self.false_selections, self.pairs, kept, p, "worst-case")
+            copied = near_copies(data, stable)
+            copied = copied[times[0, copied] < (np.inf if strict is None else strict)]
+            if copied.size:
+                stable = stable[~np.isin(stable, copied)]
+                warnings.append(self._left_out(data, copied, strict))
+        if self.bound in _ASSUMING and (copied := near_copies(data, stable)).size:
             warnings.append(
-                f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
-                f"more), for which bound={self.bound} does not hold (1.6 to 2.7 false selections "
-                "instead of 1); keep one of each, or use bound=worst-case"
+                f"{_copies(data, copied)}, for which bound={self.bound} does not hold (1.6 to 2.7 "
+                "false selections instead of 1); keep one of each, or use bound=worst-case"
             )
         return Selection(selected=stable, scores=scores, tables=tables, warnings=warnings)
 
-    def _needed(self, times: NDArray[np.int64], kept: float) -> int | None:
+    def _left_out(self, data: Dataset, copied: NDArray[np.intp], strict: int | None) -> str:
+        """The reason why copied columns are not kept that would be if they were not copied."""
+        enough = (
+            "no share of the halves is enough"
+            if strict is None
+            else f"a share of {strict / (2 * self.pairs):.3g} of the halves must select them"
+        )
+        return (
+            f"{_copies(data, copied)}; not kept, because for these only bound=worst-case holds, by "
+            f"which {enough}: keep one of each, group them (--feature-groups), or use "
+            "bound=permutation"
+        )
+
+    def _needed(self, times: NDArray[np.int64], kept: float, sides: int) -> int | None:
         """The number of halves that must select a feature; None if no number is enough."""
         halves = 2 * self.pairs
         if self.threshold is not None:
             # A share such as 0.57 of 100 is compared up to rounding.
             return int(np.ceil(self.threshold * halves * (1 - 1e-12)))
         if not self.permuting:
-            return least_count(self.false_selections, self.pairs, kept, times.shape[1], self.bound)
+            p = times.shape[1]
+            return least_count(self.false_selections, self.pairs, kept, p, self.bound, sides)
         reached = np.cumsum(np.bincount(times.ravel(), minlength=halves + 1)[::-1])[::-1]
         enough = reached[1:] <= self.false_selections * self.labellings * (1 + 1e-12)
         return 1 + int(np.argmax(enough)) if enough.any() else None
 
     def _chance(
-        self, data: Dataset, needed: int, kept: float, p: int, false: float
+        self, data: Dataset, needed: int, kept: float, p: int, sides: int, false: float
     ) -> Iterator[str]:
         """Warnings if normal scores of irrelevant features would exceed the bound."""
         more = normal_false(needed, self.pairs, kept, p)
@@ -293,11 +322,9 @@ class Cpss(HalvesSelector):
                 "half for this assumption; use bound=unimodal or permutation"
             )
             return
-        classes = np.bincount(data.y) if data.task == "classification" else np.array([1])
-        more = normal_false(needed, self.pairs, kept, p, sides=1)
-        # Only for uneven classes: with even ones, scores of Relief are no sums over rows, and it
-        # keeps 0.35 false features of a 300 x 20 table instead of the 1.6 computed.
-        if more > false and classes.min() < _UNEVEN * classes.sum():
+        more = normal_false(needed, self.pairs, kept, p, sides)
+        if more > false:
+            classes = np.bincount(data.y)
             yield (
                 f"{_more(more, false, needed / (2 * self.pairs), self.bound)} and its base takes "
                 "the largest of signed scores, as the Relief family does: a class has "
@@ -305,7 +332,7 @@ class Cpss(HalvesSelector):
                 "use bound=unimodal or permutation"
             )
 
-    def _nothing(self, kept: float, p: int) -> str:
+    def _nothing(self, kept: float, p: int, sides: int) -> str:
         """The reason why nothing is kept, with advice."""
         if self.permuting:
             return (
@@ -316,17 +343,17 @@ class Cpss(HalvesSelector):
         return (
             f"nothing is kept: with {kept:.4g} of {p} features on a half, no threshold bounds "
             f"the expected false selections by {self.false_selections:g}; "
-            f"{self._advised(self.false_selections, p)}"
+            f"{self._advised(self.false_selections, p, sides)}"
         )
 
-    def _advised(self, most_false: float, p: int) -> str:
+    def _advised(self, most_false: float, p: int, sides: int) -> str:
         """Advice on how to bound the false selections by `most_false`."""
         if self.permuting:
             return "raise the threshold, or leave it out"
         possible = bisect.bisect_left(
             range(1, p + 1),
             1,
-            key=lambda q: least_count(most_false, self.pairs, q, p, self.bound) is None,
+            key=lambda q: least_count(most_false, self.pairs, q, p, self.bound, sides) is None,
         )
         if not possible:
             return "raise false_selections or pairs"
@@ -339,6 +366,23 @@ _UNEVEN = 0.2
 """Share of the rows of a class below which a sum over rows is mostly one over that class."""
 
 
+def _uneven(data: Dataset) -> bool:
+    """Whether a class has so few rows that signed scores choose by one tail of the normal law.
+
+    With even classes, scores of Relief are no sums over rows: it keeps 0.35 false features of a
+    300 × 20 table instead of the 1.6 computed for signed ones.
+    """
+    if data.task != "classification":
+        return False
+    classes = np.bincount(data.y)
+    return bool(classes.min() < _UNEVEN * classes.sum())
+
+
+def _copies(data: Dataset, copied: NDArray[np.intp]) -> str:
+    names = [data.feature_names[column] for column in copied.tolist()]
+    return f"{some_of(names, 3)}: nearly copies of other columns (correlation {_COPY:g} or more)"
+
+
 def _more(more: float, false: float, share: float, bound: str) -> str:
     return (
         f"{more:.2g} false selections, not {false:.2g}, can be expected at the share of "
@@ -346,8 +390,8 @@ def _more(more: float, false: float, share: float, bound: str) -> str:
     )
 
 
-def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
-    """Names of kept numeric columns whose correlation with another column is at least 0.95.
+def near_copies(data: Dataset, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Kept numeric columns whose correlation with another column is at least 0.95.
 
     Parameters
     ----------
@@ -360,7 +404,7 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
     """
     kept = kept[~data.categorical[kept]]
     if not kept.size:
-        return []
+        return kept
     # Column by column, so that a table of bytes is not widened.
     columns = [np.asarray(data.columns(k, k + 1), dtype=np.float64) for k in kept.tolist()]
     mine = unit_columns(np.concatenate(columns, axis=1))
@@ -373,7 +417,7 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
         alike[:, data.categorical[start:stop]] = False
         alike &= np.arange(start, stop) != kept[:, None]
         copied |= alike.any(axis=1)
-    return [data.feature_names[column] for column in kept[copied]]
+    return kept[copied]
 
 
 _WIDE = 200
@@ -523,12 +567,11 @@ class Ipss(HalvesSelector):
             )
         if self.top is not None:
             kept = order[: self.keep_count(p, 0)]
-        if not self.permuting and (copied := near_copies(data, kept)):
+        if not self.permuting and (copied := near_copies(data, kept)).size:
             warnings.append(
-                f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
-                "more). If the base fits all features at once, it cannot tell which of them is "
-                "needed, and about half of the kept features are not, although at most one in ten "
-                "should be; keep one of each, or group them (--feature-groups)"
+                f"{_copies(data, copied)}. If the base fits all features at once, it cannot tell "
+                "which of them is needed, and about half of the kept features are not, although at "
+                "most one in ten should be; keep one of each, or group them (--feature-groups)"
             )
         return Selection(
             selected=kept,

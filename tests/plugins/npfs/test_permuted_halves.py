@@ -168,16 +168,52 @@ def test_a_class_of_few_rows_is_said_where_scores_are_signed(rare: int, told: bo
     assert all("1.7 false selections, not 0.92" in w for w in said)
 
 
+def test_auto_requires_more_where_r_concavity_fails() -> None:
+    # Few of many features, where normal scores are not r-concave.
+    shares = {bound: least_count(1.0, 50, 5, 1000, bound) for bound in BOUNDS}
+    assert shares == {"auto": 27, "worst-case": 52, "unimodal": 52, "r-concave": 16}
+    assert normal_false(27, 50, 5, 1000) <= 1 < normal_false(26, 50, 5, 1000)
+    # Where r-concavity is the stricter, auto is the paper's bound.
+    assert least_count(1.0, 50, 5, 20, "auto") == least_count(1.0, 50, 5, 20, "r-concave") == 67
+    # Signed scores, with a class of few rows; magnitudes, from a base that fits all at once.
+    assert least_count(1.0, 50, 5, 20, "auto", sides=1) == 77
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    data = Dataset.from_arrays(X, (np.arange(60) < 8).astype(int))
+    for base, needed in (("relieff:top=5", 0.77), ("lasso:top=5", None)):
+        found = Chain.parse(f"{base} cpss").select(data, seed=0)
+        of = least_count(1.0, 50, float(found.tables["kept"].mean()), 20, "auto")
+        assert found.tables["threshold"] == pytest.approx(needed or (of or 0) / 100)
+
+
+def test_auto_keeps_copies_by_the_worst_case_alone() -> None:
+    data = noise(5, 80, 10, copies=3)
+    paper = Chain.parse("anova-f:top=4 cpss:bound=r-concave,false_selections=3").select(data)
+    found = Chain.parse("anova-f:top=4 cpss:false_selections=3").select(data)
+    strict = least_count(3.0, 50, 4, data.n_features, "worst-case")
+    assert strict is not None
+    copied = near_copies(data, paper.selected)
+    lacking = copied[100 * found.scores[copied] < strict]
+    assert lacking.size
+    assert set(found.selected) == set(paper.selected) - set(lacking)
+    (said,) = [w for w in found.warnings if "nearly copies" in w]
+    assert f"a share of {strict / 100:.3g} of the halves must select them" in said
+    few = noise(0, 80, 4, copies=3, relevant=1)
+    for chain, told in (("cpss", True), ("cpss:threshold=0.9", False)):  # The user decides.
+        found = Chain.parse(f"anova-f:top=4 {chain}").select(few)
+        assert any("no share of the halves is enough" in w for w in found.warnings) == told
+        assert (found.selected.size == 0) == told
+
+
 def test_copies_are_told_from_constants_and_gaps() -> None:
     x, other = np.random.default_rng(0).normal(size=(2, 50))
     codes = np.round(3 * x) - np.round(3 * x).min()
     X = np.column_stack([x, np.ones(50), other, codes])
     data = Dataset.from_arrays(X, np.arange(50) % 2, list("abcd"), categorical=[3])
-    assert near_copies(data, np.arange(4)) == []
+    assert not near_copies(data, np.arange(4)).size
     gaps = np.where(np.arange(50) == 3, np.nan, 1e149 * x)
     X = np.column_stack([X, 1e-149 * (2 - other), gaps])
     data = Dataset.from_arrays(X, np.arange(50) % 2, list("abcdef"), categorical=[3])
-    assert near_copies(data, np.array([5, 1, 2, 3])) == ["f", "c"]
+    assert near_copies(data, np.array([5, 1, 2, 3])).tolist() == [5, 2]
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

@@ -146,9 +146,7 @@ def test_a_given_threshold_reports_its_bound() -> None:
     data = noise(1, 200, 60, relevant=4)
     found = Chain.parse("anova-f:top=5 cpss:pairs=20,threshold=0.75").select(data, seed=0)
     assert found.tables["threshold"][0] == 0.75
-    assert found.tables["false-selections-bound"][0] == expected_false(
-        30, 20, 5.0, 60, "worst-case"
-    )
+    assert found.tables["false-selections-bound"][0] == expected_false(30, 20, 5.0, 60, "auto")
 
 
 def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep() -> None:
@@ -157,8 +155,8 @@ def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep() -> None:
     assert not found.selected.size
     [said] = [line for line in found.warnings if "nothing is kept" in line]
     most = int(said.split("keep at most ")[1].split()[0])
-    assert least_count(1.0, 10, most, 40, "worst-case")
-    assert not least_count(1.0, 10, most + 1, 40, "worst-case")
+    assert least_count(1.0, 10, most, 40, "auto")
+    assert not least_count(1.0, 10, most + 1, 40, "auto")
 
 
 def test_halves_are_complementary_and_do_not_depend_on_their_number() -> None:
