@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
-from fsframe.errors import RequestError
+from fsframe.errors import EngineError, RequestError
 from fsframe.method.run import as_number
 from fsframe.registry import (
     OwnAndPlugins,
@@ -264,10 +264,11 @@ def refusal(worker: str, phrases: Iterable[str]) -> str:
     )
 
 
-def refusal_here(needed: Mapping[str, str]) -> str:
-    """The message if this process differs from the versions needed; else empty."""
+def refuse_here(needed: Mapping[str, str]) -> None:
+    """Raise EngineError if this process differs from the versions needed."""
     phrases = differences(needed, found_here(needed))
-    return refusal(f"process {os.getpid()} on {socket.gethostname()}", phrases) if phrases else ""
+    if phrases:
+        raise EngineError(refusal(f"process {os.getpid()} on {socket.gethostname()}", phrases))
 
 
 T = TypeVar("T")

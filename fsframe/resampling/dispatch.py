@@ -8,19 +8,19 @@ import sys
 import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import EngineError
-from fsframe.execution.engine import Engine, engine_of, refusal_here
+from fsframe.execution.engine import Engine, ValueMissing, engine_of, refuse_here
 from fsframe.method.run import Run
-from fsframe.resampling.work import Call, Draws, Task, column_fields, needed_by, work
+from fsframe.resampling.work import Call, Draws, column_fields, needed_by, work
 from fsframe.table.dataset import Dataset
 
 _AIM_SECONDS = 0.5
@@ -154,11 +154,13 @@ _TICK = 0.25
 _MOST_DEATHS = 3
 
 
-@attrs.define(kw_only=True, eq=False)
+@attrs.define(eq=False)
 class Job:
-    """A piece of work, and how often workers died while they computed it."""
+    """A piece of work, how often workers died over it, and the values that its worker lacked."""
 
+    what: Any
     deaths: int = 0
+    lacking: set[str] = attrs.field(factory=set)
 
     @property
     def suspect(self) -> bool:
@@ -166,62 +168,37 @@ class Job:
         return self.deaths >= _MOST_DEATHS - 1
 
 
-J = TypeVar("J", bound=Job)
-
-
-class SubmittedJobs(Generic[J]):
-    """Submitted jobs without a result, and lost ones that have to be submitted again.
+@attrs.define(eq=False)
+class Jobs:
+    """Pieces of work that an engine does, each again if its worker dies.
 
     Parameters
     ----------
     engine : Engine
+    waiting : deque
+        What has not begun; `take` removes from it.
+    take : callable
+        Returns the next piece of work, or None if it may not begin yet.
+    call : callable
+        Returns what a worker calls for a job: a function and its arguments.
     doing : callable
-        Returns, for messages, what workers did when they died over some jobs.
-
-    Attributes
-    ----------
-    pending : dict of Future to Job
-        Submitted jobs.
-    again : deque of Job
-        Jobs lost with their worker.
+        Returns, for messages, what workers did when they died over some pieces of work.
+    ahead : callable
+        Returns how many jobs may be submitted for each worker.
     """
 
-    def __init__(self, engine: Engine, doing: Callable[[Sequence[J]], str]) -> None:
-        self._engine = engine
-        self._doing = doing
-        self.pending: dict[Future[Any], J] = {}
-        self.again: deque[J] = deque()
-        self._last = time.monotonic()
+    _engine: Engine
+    _waiting: deque[Any]
+    _take: Callable[[], Any]
+    _call: Callable[[Job], tuple[Any, ...]]
+    _doing: Callable[[Sequence[Any]], str]
+    _ahead: Callable[[], int]
+    _pending: dict[Future[Any], Job] = attrs.field(factory=dict, init=False)
+    _again: deque[Job] = attrs.field(factory=deque, init=False)
+    _last: float = attrs.field(factory=time.monotonic, init=False)
 
-    def has_capacity(self, most: int) -> bool:
-        """Whether a job may be submitted now, with at most `most` at a time."""
-        if not self._engine.ready or len(self.pending) >= most:
-            return False
-        # A job that may kill its worker is submitted alone, so that no other is lost with it.
-        return not self.pending or not any(
-            job.suspect for job in (*self.again, *self.pending.values())
-        )
-
-    def take_lost(self) -> J | None:
-        """The lost job to submit next, a suspect one first; None if there is none."""
-        if not self.again:
-            return None
-        job = next((job for job in self.again if job.suspect), self.again[0])
-        self.again.remove(job)
-        return job
-
-    def submit(self, job: J, function: Any, *arguments: Any) -> None:
-        """Submit a job: a worker will call ``function(*arguments)``."""
-        try:
-            self.pending[self._engine.submit(function, *arguments)] = job
-        except BrokenExecutor as error:
-            self._lost([job], error)
-        except RuntimeError as error:
-            # An executor that was shut down says so in this way.
-            self._lost([job], BrokenExecutor(*error.args))
-
-    def answers(self) -> Iterator[tuple[J, Any]]:
-        """Wait a moment, and yield the jobs that have finished, with their results.
+    def results(self) -> Generator[tuple[Any, Any], None, None]:
+        """Each piece of work and its result, in the order of completion.
 
         Raises
         ------
@@ -230,57 +207,92 @@ class SubmittedJobs(Generic[J]):
         Exception
             As raised in a worker.
         """
+        try:
+            while self._waiting or self._again or self._pending:
+                while self._has_capacity():
+                    job = self._next()
+                    if job is None:
+                        break
+                    self._submit(job)
+                yield from self._answers()
+        finally:
+            self._engine.cancel(self._pending)
+
+    def _has_capacity(self) -> bool:
+        if not self._engine.ready or len(self._pending) >= self._ahead() * self._engine.workers:
+            return False
+        # A job that may kill its worker is submitted alone, so that no other is lost with it.
+        return not self._pending or not any(
+            job.suspect for job in (*self._again, *self._pending.values())
+        )
+
+    def _next(self) -> Job | None:
+        """The job to submit next: a lost one first, and a suspect one before all others."""
+        if self._again:
+            job = next((job for job in self._again if job.suspect), self._again[0])
+            self._again.remove(job)
+            return job
+        what = self._take() if self._waiting else None
+        return None if what is None else Job(what)
+
+    def _submit(self, job: Job) -> None:
+        try:
+            self._pending[self._engine.submit(*self._call(job))] = job
+        except BrokenExecutor as error:
+            self._lost([job], error)
+        except RuntimeError as error:
+            # An executor that was shut down says so in this way.
+            self._lost([job], BrokenExecutor(*error.args))
+
+    def _answers(self) -> Iterator[tuple[Any, Any]]:
+        """Wait a moment, and yield the pieces of work that are done, with their results."""
         engine = self._engine
-        if not self.pending:
+        if not self._pending:
             # No worker is available; `stalled` says when to give up.
             time.sleep(_TICK)
-        done, _ = wait(self.pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._pending, timeout=_TICK, return_when=FIRST_COMPLETED)
         engine.check()
-        dead: list[J] = []
+        dead: list[Job] = []
         reason: BaseException | None = None
         for future in done:
-            job = self.pending.pop(future)
+            job = self._pending.pop(future)
             try:
                 answer = future.result()
+            except ValueMissing as error:
+                job.lacking.add(error.token)
+                self._again.append(job)
+                continue
             except (Exception, CancelledError) as error:
                 if not engine.died(error):
                     raise
                 dead.append(job)
                 reason = error
                 continue
-            yield job, answer
+            yield job.what, answer
         if reason is not None:
             self._lost(dead, reason)
         if done:
             self._last = time.monotonic()
         if engine.lost_tables() or engine.stalled(0 if done else time.monotonic() - self._last):
-            self._resubmit_all()
+            jobs = list(self._pending.values())
+            engine.cancel(self._pending)
+            self._pending.clear()
+            self._lost(jobs, CancelledError())
             self._last = time.monotonic()
 
-    def cancel(self) -> None:
-        """Cancel submitted jobs that have not started."""
-        self._engine.cancel(self.pending)
-
-    def _resubmit_all(self) -> None:
-        """Cancel all submitted jobs and queue them again."""
-        jobs = list(self.pending.values())
-        self.cancel()
-        self.pending.clear()
-        self._lost(jobs, CancelledError())
-
-    def _lost(self, dead: list[J], reason: BaseException) -> None:
+    def _lost(self, dead: list[Job], reason: BaseException) -> None:
         """Workers died: replace them, and queue their jobs again."""
         self._engine.check()
         if isinstance(reason, BrokenExecutor):
             # The whole pool is lost: only futures that have finished still give a result.
-            dead = dead + [self.pending.pop(f) for f in list(self.pending) if not _has_result(f)]
+            dead = dead + [self._pending.pop(f) for f in list(self._pending) if not _has_result(f)]
             if not self._engine.replace_lost():
                 raise EngineError(
                     f"the executor broke ({reason}); run again with a new one"
                 ) from reason
         for job in dead:
             job.deaths += 1
-        unlucky = [job for job in dead if job.deaths >= _MOST_DEATHS]
+        unlucky = [job.what for job in dead if job.deaths >= _MOST_DEATHS]
         if unlucky:
             raise EngineError(
                 f"worker processes died {_MOST_DEATHS} times while they {self._doing(unlucky)}; "
@@ -292,7 +304,7 @@ class SubmittedJobs(Generic[J]):
                     "--memory"
                 )
             ) from reason
-        self.again.extend(dead)
+        self._again.extend(dead)
 
 
 def _is_unguarded_script(main: object) -> bool:
@@ -309,108 +321,81 @@ def _has_result(future: Future[Any]) -> bool:
     return not isinstance(future.exception(), BrokenExecutor)
 
 
-@attrs.define(kw_only=True, eq=False)
-class _Resamples(Job):
-    """Resamples `start` … `stop` - 1; `whole` holds tokens of values that its worker lacked."""
+def over_resamples(
+    engine: Engine,
+    data: Dataset,
+    call: Call,
+    counts: NDArray[np.integer[Any]] | Draws,
+    batches: Batches,
+    gaps: Iterable[tuple[int, int]],
+    may_start: Callable[[int], bool],
+) -> Iterator[tuple[int, int, bytes]]:
+    """Start, stop and packed results of the batches of a call, in the order of completion.
 
-    start: int
-    stop: int
-    whole: frozenset[str] = frozenset()
+    Parameters
+    ----------
+    engine : Engine
+    data : Dataset
+        The table, to whose rows the counts refer.
+    call : Call
+    counts : (n_resamples, n_samples) int, or Draws
+    batches : Batches
+    gaps : iterable of (start, stop)
+        The resamples to compute, in order.
+    may_start : callable
+        Whether the resamples from a given number on may be started now.
 
+    Raises
+    ------
+    EngineError
+        If workers died three times over the same resamples, a worker has other versions than this
+        process, or the engine is lost.
+    FsframeError, Exception
+        As raised in a worker.
+    """
+    engine.admit(call.software)
+    fields = column_fields(data)
+    # Two tables with different kinds or roles of columns may share one matrix.
+    parts = (data.matrix, *(fields[name] for name in fields if name != "matrix"))
+    shared = (engine.share_table(parts, fields), engine.share(call))
+    waiting = deque(gaps)
 
-def _computed(jobs: Sequence[_Resamples]) -> str:
-    return "computed resamples " + ", ".join(f"{job.start + 1}–{job.stop}" for job in jobs)
+    def take() -> tuple[int, int] | None:
+        start, end = waiting[0]
+        if not may_start(start):
+            return None
+        left = sum(stop - begin for begin, stop in waiting)
+        stop = batches.stop(start, end, engine.workers, left, engine.least_seconds)
+        waiting.popleft()
+        if stop < end:
+            waiting.appendleft((stop, end))
+        return start, stop
 
-
-@attrs.frozen(eq=False)
-class Dispatcher:
-    """Send the resamples of one call to an engine; the counts refer to the rows of the table."""
-
-    _engine: Engine
-    _data: Dataset
-    _call: Call
-    _counts: NDArray[np.integer[Any]] | Draws
-    _batches: Batches
-
-    def results(
-        self, gaps: Iterable[tuple[int, int]], may_start: Callable[[int], bool]
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """Start, stop and packed results of every task, in the order of completion.
-
-        Parameters
-        ----------
-        gaps : iterable of (start, stop)
-            The resamples to compute, in order.
-        may_start : callable
-            Whether the resamples from a given number on may be started now.
-
-        Raises
-        ------
-        EngineError
-            If workers died three times over the same resamples, a worker has other versions than
-            this process, or the engine is lost.
-        FsframeError, Exception
-            As raised in a worker.
-        """
-        engine, waiting = self._engine, deque(gaps)
-        submitted: SubmittedJobs[_Resamples] = SubmittedJobs(engine, _computed)
-        if waiting:
-            engine.admit(self._call.software)
-        fields = column_fields(self._data)
-        # Two tables with different kinds or roles of columns may share one matrix.
-        parts = (self._data.matrix, *(fields[name] for name in fields if name != "matrix"))
-        table = engine.share_table(parts, fields)
-        call = engine.share(self._call)
-
-        def submit(job: _Resamples) -> None:
-            references = [
-                engine.reference(held, whole=held.shared.token in job.whole)
-                for held in (table, call)
-            ]
-            submitted.submit(job, work, *references, self._task(job.start, job.stop))
-
-        try:
-            while waiting or submitted.again or submitted.pending:
-                # Every worker is kept busy, with one task ready for each.
-                ahead = 2 if self._batches.known else 1
-                while submitted.has_capacity(ahead * engine.workers):
-                    lost = submitted.take_lost()
-                    if lost is not None:
-                        submit(lost)
-                    elif waiting and may_start(waiting[0][0]):
-                        submit(self._next(waiting))
-                    else:
-                        break
-                for job, answer in submitted.answers():
-                    if answer.refusal:
-                        raise EngineError(answer.refusal)
-                    if answer.lacking:
-                        job.whole |= set(answer.lacking)
-                        submitted.again.append(job)
-                        continue
-                    self._batches.record(job.stop - job.start, answer.seconds)
-                    yield job.start, job.stop, answer.content
-        finally:
-            submitted.cancel()
-            call.release()
-
-    def _next(self, waiting: deque[tuple[int, int]]) -> _Resamples:
-        """The next batch, taken from the first gap."""
-        engine = self._engine
-        start, stop = waiting.popleft()
-        left = stop - start + sum(end - begin for begin, end in waiting)
-        middle = self._batches.stop(start, stop, engine.workers, left, engine.least_seconds)
-        if middle < stop:
-            waiting.appendleft((middle, stop))
-        return _Resamples(start=start, stop=middle)
-
-    def _task(self, start: int, stop: int) -> Task:
-        counts = None
-        if isinstance(self._counts, np.ndarray):
-            counts = self._counts[start:stop]
+    def calling(job: Job) -> tuple[Any, ...]:
+        start, stop = job.what
+        given = None
+        if isinstance(counts, np.ndarray):
+            given = counts[start:stop]
             # Small numbers are sent as one byte instead of eight.
-            counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-        return Task(start=start, stop=stop, counts=counts)
+            given = given.astype(np.min_scalar_type(int(given.max(initial=0))))
+        references = (
+            engine.reference(held, whole=held.shared.token in job.lacking) for held in shared
+        )
+        return (work, *references, start, stop, given)
+
+    # Every worker is kept busy, with one task ready for each.
+    jobs = Jobs(engine, waiting, take, calling, _resamples, lambda: 2 if batches.known else 1)
+    try:
+        with contextlib.closing(jobs.results()) as results:
+            for (start, stop), (content, seconds) in results:
+                batches.record(stop - start, seconds)
+                yield start, stop, content
+    finally:
+        shared[1].release()
+
+
+def _resamples(unlucky: Sequence[tuple[int, int]]) -> str:
+    return "computed resamples " + ", ".join(f"{start + 1}–{stop}" for start, stop in unlucky)
 
 
 _SHARED_EVENLY = 4
@@ -449,13 +434,6 @@ def equal_parts(n: int, most: int) -> int:
     if n >= _SHARED_EVENLY * _LEAST_ROWS:
         parts += -parts % _SHARED_EVENLY
     return -(-n // parts)
-
-
-@attrs.define(kw_only=True, eq=False)
-class _Share(Job):
-    """Parts that are processed together."""
-
-    parts: list[Any]
 
 
 def over_parts(
@@ -499,28 +477,22 @@ def over_parts(
         engine.admit(software)
         # Two shares for each worker, so that others do not wait long for a slow one.
         many = min(len(parts), 2 * engine.workers)
-        waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
-        submitted: SubmittedJobs[_Share] = SubmittedJobs(
-            engine, lambda shares: "counted the same parts of the table"
+        waiting = deque(list(parts[k::many]) for k in range(many))
+        jobs = Jobs(
+            engine,
+            waiting,
+            take=waiting.popleft,
+            call=lambda job: (_in_worker, software, work, ask, job.what),
+            doing=lambda shares: "counted the same parts of the table",
+            ahead=lambda: 2,
         )
-        try:
-            while waiting or submitted.again or submitted.pending:
-                while submitted.has_capacity(2 * engine.workers):
-                    share = submitted.take_lost() or (waiting.popleft() if waiting else None)
-                    if share is None:
-                        break
-                    submitted.submit(share, _in_worker, software, work, ask, share.parts)
-                for _, (refusal, answer) in submitted.answers():
-                    if refusal:
-                        raise EngineError(refusal)
-                    yield answer
-        finally:
-            submitted.cancel()
+        with contextlib.closing(jobs.results()) as results:
+            yield from (answer for _, answer in results)
 
 
 def _in_worker(
     software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
-) -> tuple[str, Any]:
-    """The reason why this process may not do the work, or an empty one and the result of `work`."""
-    refusal = refusal_here(software)
-    return (refusal, None) if refusal else ("", work(ask, parts, 1))
+) -> Any:
+    """The result of `work`; EngineError if this process has other versions than those needed."""
+    refuse_here(software)
+    return work(ask, parts, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import Any, ClassVar, final
 
 import attrs
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import PluginError
+from fsframe.execution.engine import engine_of
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.registry import in_stage
-from fsframe.resampling.dispatch import Batches, Dispatcher
+from fsframe.resampling.dispatch import Batches, over_resamples
 from fsframe.resampling.work import (
     Call,
     Draws,
@@ -358,6 +359,8 @@ class _Resampling:
         """The results: finished units from the checkpoint, and new ones, which are committed."""
         call, known = self._known()
         total = len(self.counts)
+        stops = [0, *(unit.stop for unit in known.values())]
+        gaps = [gap for gap in zip(stops, [*known, total], strict=True) if gap[0] < gap[1]]
         shape = (self.data.n_features, self.data.n_samples)
         ready: dict[int, tuple[int, bytes]] = {}
         place = 0
@@ -366,7 +369,7 @@ class _Resampling:
             held = sum(len(content) for _, content in ready.values())
             return start == place or held < _AHEAD_BYTES
 
-        fresh = self._fresh(_gaps(known, total), batches, may_start)
+        fresh = self._fresh(gaps, batches, may_start)
         try:
             while place < total:
                 if place in known:
@@ -387,7 +390,7 @@ class _Resampling:
             fresh.close()
 
     def _known(self) -> tuple[str, dict[int, Any]]:
-        """The key of this call in the checkpoint, and its finished units by first resample."""
+        """The key of this call in the checkpoint, and its finished units, ordered, by start."""
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return "", {}
@@ -405,21 +408,14 @@ class _Resampling:
         return call, {unit.start: unit for unit in units if unit.stop <= len(self.counts)}
 
     def _fresh(
-        self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
+        self, gaps: list[tuple[int, int]], batches: Batches, may_start: Callable[[int], bool]
     ) -> Generator[tuple[int, int, bytes], None, None]:
         """Start, stop and packed results of missing resamples, in the order of completion."""
-        if self.run.executor is not None:
-            yield from self._dispatched(gaps, batches, may_start)
-            return
-        for start, stop, selections in self._here(gaps, batches):
-            yield start, stop, pack_selections(selections)
-
-    def _dispatched(
-        self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
-    ) -> Iterator[tuple[int, int, bytes]]:
-        from fsframe.execution.engine import engine_of
-
         data, run = self.data, self.run
+        if run.executor is None:
+            for start, stop, selections in self._here(gaps, batches):
+                yield start, stop, pack_selections(selections)
+            return
         base = portable(self.base)
         call = Call(
             base=base,
@@ -431,16 +427,4 @@ class _Resampling:
             software=needed_by(base, self.counts),
         )
         with engine_of(run.executor) as engine:
-            yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, may_start)
-
-
-def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
-    """The ranges of 0 … total - 1 that no known unit covers."""
-    gaps, place = [], 0
-    for start in sorted(known):
-        if place < start:
-            gaps.append((place, start))
-        place = known[start].stop
-    if place < total:
-        gaps.append((place, total))
-    return gaps
+            yield from over_resamples(engine, data, call, self.counts, batches, gaps, may_start)

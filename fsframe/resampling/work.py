@@ -1,12 +1,11 @@
-"""Tasks of workers: the data that are sent, the computation, and the answer."""
+"""Work of workers on resamples: the data that are sent, and the computation."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, PluginError, RequestError
-from fsframe.execution.engine import Parcel, Shared, ValueMissing, fetch, found_here, refusal_here
+from fsframe.execution.engine import Parcel, Shared, fetch, found_here, refuse_here
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import default_manager, nulls
@@ -79,34 +78,6 @@ class Call:
     draws: Any = None
     upstream: bytes | None = None
     software: Mapping[str, str] = attrs.field(factory=dict)
-
-    @cached_property
-    def refusal(self) -> str:
-        """Why this process may not do the call's tasks; empty if it may."""
-        return refusal_here(self.software)
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Task:
-    """Resamples `start` … `stop` - 1 of a call, with their counts unless the call draws them."""
-
-    start: int
-    stop: int
-    counts: NDArray[Any] | None
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Answer:
-    """The packed results of a task and their time in seconds, or the reason why there are none.
-
-    The reason is either `lacking`, the tokens of values that the worker does not have, or the
-    `refusal` of a worker with other versions.
-    """
-
-    content: bytes = b""
-    seconds: float = 0.0
-    lacking: tuple[str, ...] = ()
-    refusal: str = ""
 
 
 def portable(base: Any) -> Any:
@@ -196,40 +167,6 @@ def _owners(kind: type | FunctionType) -> Iterator[tuple[str, str]]:
             yield plugin.software, source.version
 
 
-class Prepared:
-    """A call in a worker: its base is built, and its table joined with its label."""
-
-    def __init__(self, columns: Mapping[str, Any], call: Call) -> None:
-        self._columns, self._call = columns, call
-
-    @cached_property
-    def base(self) -> Any:
-        base = self._call.base
-        return Chain.parse(base) if isinstance(base, str) else base
-
-    @cached_property
-    def data(self) -> Dataset:
-        fields = {**self._columns, **self._call.rows}
-        for array in fields.values():
-            # Compiled kernels have another signature for frozen arrays: freeze as in the parent.
-            if isinstance(array, np.ndarray) and array.flags.writeable:
-                array.setflags(write=False)
-        return Dataset(**fields)
-
-    @cached_property
-    def upstream(self) -> Selection | None:
-        if self._call.upstream is None:
-            return None
-        return unpack_selections(self._call.upstream)[0][0]
-
-
-def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
-    """The prepared call, stored with the call, so that both are released together."""
-    fetched: Call = fetch(call)
-    prepared: Prepared = vars(fetched).setdefault("prepared", Prepared(fetch(table), fetched))
-    return prepared
-
-
 def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
     """The counts of resamples `start` … `stop` − 1, looked up or drawn."""
     if isinstance(counts, np.ndarray):
@@ -245,38 +182,64 @@ def compute(base: Any, data: Dataset, counts: NDArray[Any], upstream: Selection 
     return [reduced(selection, parts) for selection in selections]
 
 
-def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
-    """Do a task; executors run this function."""
-    lacking = []
-    for reference in (table, call):
-        try:
-            fetch(reference)
-        except ValueMissing as error:
-            lacking.append(error.token)
-    if lacking:
-        return Answer(lacking=tuple(lacking))
+def work(
+    table: Shared | Parcel,
+    call: Shared | Parcel,
+    start: int,
+    stop: int,
+    counts: NDArray[Any] | None,
+) -> tuple[bytes, float]:
+    """The packed results of resamples `start` … `stop` - 1 of a call, and their time in seconds.
+
+    Executors run this function. `counts` are those of the resamples, None if the call draws them.
+
+    Raises
+    ------
+    ValueMissing
+        If this process does not have the table or the call.
+    EngineError
+        If it has other versions than those that the call needs.
+    """
     asked: Call = fetch(call)
-    if asked.refusal:
-        return Answer(refusal=asked.refusal)
-    prepared = _prepare(table, call)
-    local = isinstance(table, Shared) and table.pid == os.getpid()
-    return _sendable(lambda: _work(prepared, asked, task, one_thread=not local))
-
-
-def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> Answer:
-    if one_thread:
+    base, data, upstream = _prepared(asked, fetch(table))
+    if not (isinstance(table, Shared) and table.pid == os.getpid()):
         _limit_threads()
     # Imports and look-ups do not count as time of the resamples.
-    base, data, upstream = prepared.base, prepared.data, prepared.upstream
     began = time.perf_counter()
-    run = call.run.batch(task.start)
-    if task.counts is None:
-        counts = rows_of(call.draws, data, task.start, task.stop)
-    else:
-        counts = task.counts
-    selections = compute(base, data, counts, upstream, run, call.parts)
-    seconds = time.perf_counter() - began
-    return Answer(content=pack_selections(selections, seconds), seconds=seconds)
+    try:
+        if counts is None:
+            counts = rows_of(asked.draws, data, start, stop)
+        selections = compute(base, data, counts, upstream, asked.run.batch(start), asked.parts)
+        seconds = time.perf_counter() - began
+        return pack_selections(selections, seconds), seconds
+    except FsframeError:
+        raise
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise PluginError(f"a worker failed: {type(error).__name__}: {error}") from None
+        raise
+
+
+def _prepared(call: Call, columns: Mapping[str, Any]) -> tuple[Any, Dataset, Selection | None]:
+    """The base, the table and the upstream of a call in a worker with the right versions.
+
+    Made once, and stored with the call, so that all are released together.
+    """
+    known: tuple[Any, Dataset, Selection | None] | None = vars(call).get("prepared")
+    if known is not None:
+        return known
+    refuse_here(call.software)
+    fields = {**columns, **call.rows}
+    for array in fields.values():
+        # Compiled kernels have another signature for frozen arrays: freeze as in the parent.
+        if isinstance(array, np.ndarray) and array.flags.writeable:
+            array.setflags(write=False)
+    base = Chain.parse(call.base) if isinstance(call.base, str) else call.base
+    upstream = None if call.upstream is None else unpack_selections(call.upstream)[0][0]
+    prepared: tuple[Any, Dataset, Selection | None] = base, Dataset(**fields), upstream
+    return vars(call).setdefault("prepared", prepared)
 
 
 _limited = False
@@ -290,17 +253,3 @@ def _limit_threads() -> None:
 
         threadpoolctl.threadpool_limits(1)
         _limited = True
-
-
-def _sendable(function: Callable[[], Answer]) -> Answer:
-    """The function's answer; an exception that cannot be pickled becomes a PluginError."""
-    try:
-        return function()
-    except FsframeError:
-        raise
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            raise PluginError(f"a worker failed: {type(error).__name__}: {error}") from None
-        raise
