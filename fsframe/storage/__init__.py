@@ -11,31 +11,14 @@ from typing import TYPE_CHECKING
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from fsframe.storage.read import VerifyReport, load_run, verify_run
-    from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
-    from fsframe.storage.write import write_run
-
-__all__ = [
-    "DataRecord",
-    "PairTestRecord",
-    "RunRecord",
-    "StageRecord",
-    "VerifyReport",
-    "load_run",
-    "verify_run",
-    "write_run",
-]
-
-_HOMES = {
-    "DataRecord": "fsframe.storage.records",
-    "PairTestRecord": "fsframe.storage.records",
-    "RunRecord": "fsframe.storage.records",
-    "StageRecord": "fsframe.storage.records",
-    "VerifyReport": "fsframe.storage.read",
-    "load_run": "fsframe.storage.read",
-    "verify_run": "fsframe.storage.read",
-    "write_run": "fsframe.storage.write",
-}
-
-if not TYPE_CHECKING:
+    from fsframe.storage.read import load_run as load_run
+    from fsframe.storage.records import DataRecord as DataRecord
+    from fsframe.storage.records import PairTestRecord as PairTestRecord
+    from fsframe.storage.records import RunRecord as RunRecord
+    from fsframe.storage.records import StageRecord as StageRecord
+    from fsframe.storage.write import write_run as write_run
+else:
+    _RECORDS = ("DataRecord", "PairTestRecord", "RunRecord", "StageRecord")
+    _HOMES = {"load_run": ".read", "write_run": ".write", **dict.fromkeys(_RECORDS, ".records")}
+    __all__ = sorted(_HOMES)
     __getattr__ = lazy_attributes(__name__, _HOMES)

@@ -432,8 +432,6 @@ class FitSteps:
 
 def _remove(path: Path) -> None:
     try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error

@@ -50,11 +50,13 @@ def fingerprint() -> Mapping[str, str]:
     """
     import llvmlite.binding as llvm
 
+    features = llvm.get_host_cpu_features()
+    fused = [name for name in ("fma", "avx2") if features.get(name)]
     parts = {
         "blas": "; ".join(_blas()) or "unknown",
         "simd": _simd(),
         "kernels": _compile_target(),
-        "libm": " ".join([*platform.libc_ver(), *_fused(llvm.get_host_cpu_features())]).strip(),
+        "libm": " ".join([*platform.libc_ver(), *fused]).strip(),
     }
     return MappingProxyType(parts | {name: release(name) for name in NUMERIC_LIBRARIES})
 
@@ -94,9 +96,10 @@ def _blas() -> list[str]:
     _load_blas_of_scipy(site)
     loaded = [i for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"]
     # Wheels bring their own; libraries loaded by other packages do not matter.
-    libraries = [i for i in loaded if _is_of(Path(i["filepath"]), site)] or loaded
+    homes = [site / name for name in ("numpy", "numpy.libs", "scipy", "scipy.libs")]
+    own = [i for i in loaded if any(Path(i["filepath"]).is_relative_to(home) for home in homes)]
     keys = ("internal_api", "version", "architecture")
-    return sorted({" ".join(str(i[key]) for key in keys if i.get(key)) for i in libraries})
+    return sorted({" ".join(str(i[key]) for key in keys if i.get(key)) for i in own or loaded})
 
 
 def _load_blas_of_scipy(site: Path) -> None:
@@ -109,11 +112,6 @@ def _load_blas_of_scipy(site: Path) -> None:
             ctypes.CDLL(str(library))
             return
     import scipy.linalg  # noqa: F401
-
-
-def _is_of(library: Path, site: Path) -> bool:
-    homes = ("numpy", "numpy.libs", "scipy", "scipy.libs")
-    return any(library.is_relative_to(site / home) for home in homes)
 
 
 def _simd() -> str:
@@ -140,10 +138,6 @@ def _compile_target() -> str:
     level = int(option("OPT") or 0)
     words += [f"O{level}"] if level != 3 else []
     return " ".join([*words, *(["svml"] if option("USING_SVML") else [])])
-
-
-def _fused(features: Mapping[str, bool]) -> list[str]:
-    return [name for name in ("fma", "avx2") if features.get(name)]
 
 
 def encode_array(value: Any, name: str) -> NDArray[Any]:
@@ -213,7 +207,8 @@ def compact(items: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     # Pair weights first, so that a model's copy refers to them, and not the other way round.
     for path in sorted(items, key=lambda path: (not path.startswith("pair_weights/"), path)):
         value = items[path]
-        if not (is_packable(path) and isinstance(value, np.ndarray)) or not _worth(value):
+        packable = is_packable(path) and isinstance(value, np.ndarray)
+        if not packable or value.nbytes < _WORTH_BYTES or value.dtype.kind not in "biuf":
             written[path] = value
             continue
         alike = first.setdefault((value.dtype.name, value.shape), [])
@@ -259,10 +254,6 @@ def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
         square[row:, row] = part
         start += m - row
     return square
-
-
-def _worth(array: NDArray[Any]) -> bool:
-    return array.nbytes >= _WORTH_BYTES and array.dtype.kind in "biuf"
 
 
 def _is_symmetric(array: NDArray[Any]) -> bool:
@@ -376,24 +367,20 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
     >>> sorted(selection_arrays(selection))
     ['scores', 'selected', 'tables/cost']
     """
-    arrays = {name: getattr(selection, name) for name in spec.STAGE_ARRAYS}
+    fields = [(name, getattr(selection, name), kind) for name, kind in spec.STAGE_ARRAYS.items()]
     for folder, kinds in spec.STAGE_FOLDERS.items():
         part = getattr(selection, folder)
         if part is not None:
-            arrays |= {f"{folder}/{name}": _of_part(part, name) for name in kinds}
+            fields += [(f"{folder}/{name}", getattr(part, name), kinds[name]) for name in kinds]
+    arrays = {
+        path: np.atleast_1d(np.asarray(value, np.int64 if kind == "int64" else None))
+        for path, value, kind in fields
+        if value is not None
+    }
     for folder in FREE:
         members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
         arrays |= {f"{folder}/{name}": array for name, array in members.items()}
-    return {
-        path: array.astype(np.int64, copy=False) if _names_columns(path) else array
-        for path, array in arrays.items()
-        if array is not None
-    }
-
-
-def _of_part(part: PairWeights | Donors, name: str) -> NDArray[Any] | None:
-    value = getattr(part, name)
-    return np.array([value]) if name in _SINGLE else value
+    return arrays
 
 
 def selection_of(
@@ -461,9 +448,3 @@ def same_donors(one: Selection, other: Selection | None) -> bool:
         np.array_equal(getattr(a, name), getattr(b, name), equal_nan=kind == "float64")
         for name, kind in spec.DONOR_ARRAYS.items()
     )
-
-
-def _names_columns(path: str) -> bool:
-    folder, slash, name = path.partition("/")
-    kinds = spec.STAGE_FOLDERS.get(folder, {}) if slash else spec.STAGE_ARRAYS
-    return kinds.get(name if slash else path) == "int64"

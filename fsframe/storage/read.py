@@ -39,7 +39,7 @@ from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable
 
-__all__ = ["VerifyReport", "first_difference", "load_run", "load_run_image", "verify_run"]
+__all__ = ["first_difference", "load_run", "load_run_image"]
 
 
 _STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)
@@ -387,91 +387,28 @@ def first_difference(a: RunRecord, b: RunRecord) -> str:
 
     Every field is compared, times too; arrays by the digest of their bits.
     """
-    for name in (*_stored_names(spec.ROOT_ATTRIBUTES, _NO_RUN_ATTRIBUTE), "warnings"):
-        if getattr(a, name) != getattr(b, name):
-            return name
-    for field in attrs.fields(type(a.data)):
-        if getattr(a.data, field.name) != getattr(b.data, field.name):
-            return f"/data {field.name}"
-    if _canonical(a.environment) != _canonical(b.environment):
-        return "/environment"
-    if a.stage_paths() != b.stage_paths():
-        return "/stages"
-    for path, one, other in zip(a.stage_paths(), a.stages, b.stages, strict=True):
-        for name in _stored_names(spec.STAGE_ATTRIBUTES, _IN_DIGEST):
-            if getattr(one, name) != getattr(other, name):
-                return f"{path} {name}"
-        if axes_text(one) != axes_text(other):
-            return f"{path}/model_columns"
-    for name in _stored_names(spec.PAIR_TEST_ATTRIBUTES, _IN_DIGEST):
-        if getattr(a.pair_tests, name, None) != getattr(b.pair_tests, name, None):
-            return f"/pair_tests {name}"
-    mine, theirs = a.digests(), b.digests()
-    paths = [*mine, *(path for path in theirs if path not in mine)]
-    return next((path for path in paths if mine.get(path) != theirs.get(path)), "")
+    mine, theirs = _stored(a), _stored(b)
+    return next((n for n in [*mine, *theirs] if mine.get(n) != theirs.get(n)), "")
 
 
-def _stored_names(attributes: Iterable[str], others: Collection[str]) -> list[str]:
-    return [spec.field_name(name) for name in attributes if name not in others]
+def _stored(record: RunRecord) -> dict[str, Any]:
+    """What the file of a record holds, by name; arrays by their digest."""
+    stored = _values(record, spec.ROOT_ATTRIBUTES, _NO_RUN_ATTRIBUTE)
+    stored["warnings"] = record.warnings
+    data = attrs.asdict(record.data, recurse=False)
+    stored |= {f"/data {name}": value for name, value in data.items()}
+    stored["/environment"] = json_text(dict(record.environment), "the environment")
+    stored["/stages"] = record.stage_paths()
+    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
+        stored |= _values(stage, spec.STAGE_ATTRIBUTES, _IN_DIGEST, f"{path} ")
+        stored[f"{path}/model_columns"] = axes_text(stage)
+    stored |= _values(record.pair_tests, spec.PAIR_TEST_ATTRIBUTES, _IN_DIGEST, "/pair_tests ")
+    return stored | record.digests()
 
 
-def _canonical(value: Any) -> str:
-    return json_text(dict(value), "the environment")
-
-
-@attrs.frozen(kw_only=True)
-class VerifyReport:
-    """The result of verifying one run file.
-
-    Parameters
-    ----------
-    path : str
-    sound : bool
-        Whether every check passed.
-    problem : str
-        What the first failing check found; empty if the file is sound.
-    digests : dict of str to str
-        SHA-256 of each stage and of the result; empty if the file is not sound.
-    chain : str
-    """
-
-    path: str
-    sound: bool
-    problem: str = ""
-    digests: dict[str, str] = attrs.field(factory=dict)
-    chain: str = ""
-
-    def __str__(self) -> str:
-        if not self.sound:
-            return f"{printable(self.path)}: INVALID: {self.problem}"
-        lines = [f"{printable(self.path)}: sound, {printable(self.chain)}"]
-        lines += [f"  {digest}  {printable(path)}" for path, digest in self.digests.items()]
-        return "\n".join(lines)
-
-
-def verify_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> VerifyReport:
-    """Verify that a run file is unchanged and valid, without raising.
-
-    Parameters
-    ----------
-    path : path
-    limits : Limits, optional
-
-    Returns
-    -------
-    VerifyReport
-        The checks are those of `load_run`: seal, schema, types, filters, checksums, limits, shapes
-        and digests.
-
-    Examples
-    --------
-    >>> verify_run("no-such-folder/run.h5").sound
-    False
-    """
-    try:
-        record = load_run(path, limits=limits)
-    except StoreError as error:
-        return VerifyReport(path=os.fspath(path), sound=False, problem=str(error))
-    return VerifyReport(
-        path=os.fspath(path), sound=True, digests=record.digests(), chain=record.chain
-    )
+def _values(
+    record: Any, attributes: Iterable[str], others: Collection[str], prefix: str = ""
+) -> dict[str, Any]:
+    """The fields of a record that are attributes of the file, without the `others`."""
+    fields = [spec.field_name(name) for name in attributes if name not in others]
+    return {f"{prefix}{field}": getattr(record, field, None) for field in fields}

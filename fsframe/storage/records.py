@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -237,10 +237,6 @@ def _fills(selection: Selection) -> bool:
     )
 
 
-def _made_of(kind: type[RunRecord], values: Mapping[str, Any]) -> RunRecord:
-    return kind(**values)
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -341,7 +337,7 @@ class RunRecord:
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, since unpickled arrays are writable.
         values = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
-        return _made_of, (type(self), values)
+        return partial(type(self), **values), ()
 
     def __repr__(self) -> str:
         kept = listed(self.selected_names) if self.selected.size else "nothing"

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage import RunRecord, StageRecord, load_run, spec, verify_run, write_run
+from fsframe.storage import RunRecord, StageRecord, load_run, spec, write_run
 from fsframe.storage.encoding import content_digest
 from fsframe.storage.read import first_difference
 from fsframe.storage.write import run_image
@@ -240,17 +240,6 @@ def test_what_does_not_fit_the_format_is_refused_without_a_file(tmp_path, change
         write_run(tmp_path / "r.h5", build_record(**change))
     assert part in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_verify_says_what_is_there_or_what_is_wrong(run_file, record):
-    report = verify_run(run_file)
-    assert (report.sound, report.problem, report.chain) == (True, "", record.chain)
-    assert report.digests == record.digests()
-    assert "sound" in str(report) and record.digests()["/result"] in str(report)
-    run_file.write_bytes(run_file.read_bytes()[:-1])
-    report = verify_run(run_file)
-    assert not report.sound
-    assert "cut short" in str(report)
 
 
 def test_names_are_printed_without_steering_the_terminal(record):
