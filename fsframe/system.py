@@ -16,7 +16,7 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -388,6 +388,28 @@ PASSED_ON = tuple(number for number in STOPPING if number != signal.SIGINT)
 """The signals of `STOPPING` except SIGINT, which Ctrl-C sends to all processes of the group."""
 
 _HAS_TIMER = hasattr(signal, "setitimer")
+
+
+@contextlib.contextmanager
+def signals_handled(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]
+) -> Iterator[None]:
+    """Context in which `handler` is called for these signals, except for those that are ignored.
+
+    It has no effect outside the main thread.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            # Another handler may have been installed for good meanwhile.
+            if signal.getsignal(number) is handler:
+                signal.signal(number, earlier)
 
 
 @contextlib.contextmanager

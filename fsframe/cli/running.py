@@ -21,7 +21,7 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.reading_options import READING, read_data
+from fsframe.cli.options import READING, read_data
 from fsframe.cli.terminal import (
     REPEATABLE,
     WRITTEN,
@@ -35,7 +35,7 @@ from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import MINUTE, Pace, ProgressBars
-from fsframe.system import STOPPING
+from fsframe.system import STOPPING, signals_handled
 from fsframe.table.roles import with_further_files
 from fsframe.text import duration, facts, printable
 
@@ -463,10 +463,15 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
         except BaseException as error:
             failed.append(error)
 
+    def tell(number: int, _: FrameType | None) -> None:
+        # Signals come in bursts; the cleanup must not be interrupted.
+        ignore_signals()
+        raise _Stopped(number)
+
     thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
     # The handlers are installed inside, since a signal may arrive meanwhile.
     try:
-        with _signals_raise():
+        with signals_handled(STOPPING, tell):
             thread.start()
             while thread.is_alive():
                 thread.join(1.0)
@@ -475,34 +480,6 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
     if failed:
         raise failed[0]
     return results[0]
-
-
-@contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
-    """Context in which the signals of `STOPPING` raise `_Stopped`, if this is the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def tell(number: int, _: FrameType | None) -> None:
-        # Signals come in bursts; the cleanup must not be interrupted.
-        ignore_signals()
-        raise _Stopped(number)
-
-    before = {}
-    for number in STOPPING:
-        # Keep ignored signals ignored, such as SIGHUP under nohup.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, tell)
-    try:
-        yield
-    except _Stopped:
-        # Leave the signals ignored.
-        before.clear()
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 FIRST_LINE = "# fsframe log"

@@ -25,6 +25,7 @@ from fsframe.remarks import remark
 from fsframe.system import (
     STOPPING,
     process_status,
+    signals_handled,
     terminal_signals_blocked,
     track_semaphores,
 )
@@ -201,18 +202,10 @@ def _deferred_signals() -> Iterator[None]:
     A process that is being started reads its setup from this one, and prints a traceback if that is
     cut off.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[int] = []
-    before = {}
-    for number in STOPPING:
-        if signal.getsignal(number) not in (signal.SIG_IGN, None):
-            before[number] = signal.signal(number, lambda number, _: came.append(number))
     try:
-        yield
+        with signals_handled(STOPPING, lambda number, _: came.append(number)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         for number in came:
             signal.raise_signal(number)

@@ -9,7 +9,8 @@ import click
 import pytest
 
 import fsframe as package
-from fsframe.cli import command_group, main
+import fsframe.cli as command_line
+from fsframe.cli import main
 from fsframe.errors import StoreError
 from tests import same_process
 from tests.command_line import fsframe
@@ -42,19 +43,19 @@ def test_its_processor_time_is_limited(capfd: pytest.CaptureFixture[str]) -> Non
     words = ["chain", "immigrate", "npfs:n=100000,null=published", "on", TABLE, "--no-out"]
     handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(StoreError, match=r"ended by SIGXCPU after 1 s of processor time"):
-        command_group.run_contained(words, seconds=1)
+        command_line.run_contained(words, seconds=1)
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_its_memory_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
-    assert command_group.run_contained(["inspect", TABLE], memory=500_000_000) == 1
+    assert command_line.run_contained(["inspect", TABLE], memory=500_000_000) == 1
     assert "not enough memory" in capfd.readouterr().err
 
 
 def test_a_crash_of_a_library_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command_group, "_CHILD", "import os, signal; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(command_line, "_CHILD", "import os, signal; os.kill(os.getpid(), 11)")
     with pytest.raises(SystemExit) as ended:
         main(["--contained", "show", "run.h5"])
     assert ended.value.code == 5
@@ -62,7 +63,7 @@ def test_a_crash_of_a_library_is_told(
 
 
 def test_completion_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsframe.cli.command_group.run_contained", lambda _: 1 / 0)
+    monkeypatch.setattr("fsframe.cli.run_contained", lambda _: 1 / 0)
     from fsframe.cli import cli
 
     words = ["--contained", "sho"]

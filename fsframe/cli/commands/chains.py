@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.options import COUNT, dry_run_option, fold_options, output_options
-from fsframe.cli.reading_options import reading_options
+from fsframe.cli.options import COUNT, dry_run_option, fold_options, output_options, reading_options
 from fsframe.cli.running import run_on, show_result
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.terminal import option, say

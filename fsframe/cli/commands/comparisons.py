@@ -12,8 +12,7 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination
-from fsframe.cli.options import engine_options, fold_options
-from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.options import engine_options, fold_options, read_data, reading_options
 from fsframe.cli.running import (
     Reporter,
     check_log,

@@ -13,8 +13,16 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination
-from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_option
-from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
+from fsframe.cli.options import (
+    COUNT,
+    READING,
+    MemorySize,
+    engine_options,
+    folds_csv_option,
+    read_data,
+    reading_arguments,
+    reading_options,
+)
 from fsframe.cli.run_file import (
     files_named,
     is_unfinished,

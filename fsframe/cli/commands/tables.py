@@ -14,8 +14,14 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.options import COUNT, overwrite_option
-from fsframe.cli.reading_options import TABLE_FORM, form_options, reading_arguments, reading_options
+from fsframe.cli.options import (
+    COUNT,
+    TABLE_FORM,
+    form_options,
+    overwrite_option,
+    reading_arguments,
+    reading_options,
+)
 from fsframe.cli.run_file import (
     check_reader_of_run,
     is_stdout,
