@@ -8,8 +8,6 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import attrs
-
 from fsframe.ask.options import Ask, classifier_text
 from fsframe.atomic import place_file
 from fsframe.chains.chain import Chain, Stage
@@ -41,40 +39,25 @@ _MARK = "study.json"
 _PROTOCOL = "cross-validation"
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class PlannedRun:
-    """One run of a comparison or a study.
-
-    It is `optional` if its classifier gets all features: when that refuses the table, the other
-    runs go on.
-    """
-
-    cell: StudyCell
-    table: StudyTable
-    method: CrossValidation
-    request: Request
-    optional: bool
-
-
-def planned_runs(
+def planned_requests(
     plan: StudyPlan,
     file: Callable[[StudyCell], Path | None] = lambda cell: None,
     memory: int | None = None,
-) -> list[PlannedRun]:
-    """Every run of a plan, in the order in which they are computed.
+) -> dict[StudyCell, Request]:
+    """The request of every run of a plan, in the order in which they are computed.
 
     `file` returns the run file of a cell; `memory` is the limit of each run, during which all
     tables are in memory.
     """
     methods = [*plan.methods, *plan.beside.values()]
-    total = len(plan.tables) * len(methods) * len(plan.seeds)
     places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
+    cells = list(itertools.starmap(StudyCell, places))
     held = sum(table.data.nbytes for table in plan.tables)
-    runs = []
-    for number, cell in enumerate(itertools.starmap(StudyCell, places), start=1):
-        table, method = plan.tables[cell.table], methods[cell.chain]
-        request = Request(
-            chain=_as_chain(method),
+    requests = {}
+    for number, cell in enumerate(cells, start=1):
+        table = plan.tables[cell.table]
+        requests[cell] = Request(
+            chain=_as_chain(methods[cell.chain]),
             data=table.data,
             seed=plan.seeds[cell.seed],
             out=file(cell),
@@ -82,36 +65,45 @@ def planned_runs(
             source=table.source or str(table.path or ""),
             memory=memory,
             other_tables=held - table.data.nbytes,
-            part=f"run {number} of {total}",
+            part=f"run {number} of {len(cells)}",
         )
-        optional = cell.chain >= len(plan.methods)
-        runs.append(
-            PlannedRun(cell=cell, table=table, method=method, request=request, optional=optional)
-        )
-    return runs
+    return requests
 
 
-def _recorded_runs(
-    runs: Iterable[PlannedRun], ask: Ask, *, mixed: bool, tell: Callable[[str], None]
-) -> Iterator[tuple[PlannedRun, RunRecord]]:
-    """The runs with their records, verified if they are in a file already, else computed by `ask`.
+def _records(
+    plan: StudyPlan,
+    requests: Mapping[StudyCell, Request],
+    ask: Ask,
+    *,
+    mixed: bool,
+    tell: Callable[[str], None],
+) -> Iterator[tuple[StudyCell, RunRecord]]:
+    """The records of runs, verified if they are in a file already, else computed by `ask`.
 
-    An optional run that refuses its table is left out, and `tell` is called with the reason.
+    If a classifier that gets all features refuses a table, its run is left out, and `tell` is
+    called with the reason.
     """
-    for run in runs:
-        asked = run.request
+    beside = list(plan.beside.values())
+    for cell, request in requests.items():
+        on_all = beside[cell.chain - len(plan.methods)] if _is_beside(plan, cell) else None
         try:
-            record = None if asked.out is None else _finished(asked, mixed)
-            if record is None and run.optional:
-                for problem in request_problems([run.method], asked.data, asked.seed):
+            record = None if request.out is None else _finished(request, mixed)
+            if record is None and on_all is not None:
+                for problem in request_problems([on_all], request.data, request.seed):
                     raise problem
-            record = record or ask(asked)
+            record = record or ask(request)
         except (DataError, RequestError) as error:
-            if not run.optional:
+            if on_all is None:
                 raise
-            tell(f"{run.method.base} on all features of {run.table.name}: {error}")
+            name = plan.tables[cell.table].name
+            tell(f"{on_all.base} on all features of {name}: {error}")
             continue
-        yield run, record
+        yield cell, record
+
+
+def _is_beside(plan: StudyPlan, cell: StudyCell) -> bool:
+    """Whether the classifier of a run gets all features."""
+    return cell.chain >= len(plan.methods)
 
 
 def _as_chain(method: CrossValidation) -> Chain:
@@ -275,10 +267,10 @@ def compare_on(
         if not overwrite:
             check_kept(folder, [table.name for table in plan.tables], chains[: len(plan.methods)])
         make_folder(folder)
-    runs = planned_runs(plan, file, memory)
-    before([run.request for run in runs if not run.optional])
-    answered = _recorded_runs(runs, ask, mixed=mixed, tell=tell)
-    result = ComparisonResult(record=plan.record({run.cell: record for run, record in answered}))
+    requests = planned_requests(plan, file, memory)
+    before([each for cell, each in requests.items() if not _is_beside(plan, cell)])
+    records = dict(_records(plan, requests, ask, mixed=mixed, tell=tell))
+    result = ComparisonResult(record=plan.record(records))
     write_comparison(result.comparison, folder, csv_out, overwrite=overwrite)
     return result
 
@@ -326,9 +318,9 @@ def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
         return None
     record = load_study(target)
     # The chains of the runs include how rows are split.
-    chains = {run.cell: str(run.request.chain) for run in planned_runs(plan)}
+    requests = planned_requests(plan)
     if record.asked() != plan.asked() or any(
-        record.runs[cell].chain != chains[cell] for cell in record.runs
+        run.chain != str(requests[cell].chain) for cell, run in record.runs.items()
     ):
         raise StoreError(
             f"{target} is another study; choose another --out, or replace it (--overwrite)"
@@ -369,15 +361,14 @@ def run_study(
         If files in the folder belong to another study.
     """
     if folder is None:
-        runs = planned_runs(plan, memory=memory)
-        answered = _recorded_runs(runs, ask, mixed=mixed, tell=tell)
-        return plan.record({run.cell: record for run, record in answered})
+        requests = planned_requests(plan, memory=memory)
+        return plan.record(dict(_records(plan, requests, ask, mixed=mixed, tell=tell)))
     work = folder / "cells"
     _claim(work, plan)
-    files = planned_runs(plan, lambda cell: work / Path(cell.member).name, memory)
+    requests = planned_requests(plan, lambda cell: work / Path(cell.member).name, memory)
     images = {
-        run.cell: (work / Path(run.cell.member).name).read_bytes()
-        for run, _ in _recorded_runs(files, ask, mixed=mixed, tell=tell)
+        cell: (work / Path(cell.member).name).read_bytes()
+        for cell, _ in _records(plan, requests, ask, mixed=mixed, tell=tell)
     }
     target = folder / STUDY_FILE
     write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)

@@ -167,14 +167,18 @@ class Chain:
         if problems:
             raise RequestError("\n".join(problems))
 
+    @property
+    def selectors(self) -> tuple[tuple[str, Selector], ...]:
+        """The names of the stages that select, and their methods."""
+        methods = ((stage.name, stage.method) for stage in self.stages)
+        return tuple((name, method) for name, method in methods if isinstance(method, Selector))
+
     def request_problems(self, data: Dataset) -> Iterator[str]:
         """The problems with parameters that `check_request` raises, one sentence each."""
-        for stage in self.stages:
-            method = stage.method
+        for name, method in self.selectors:
             # A label that the method does not take is reported by `role_problems`.
-            if isinstance(method, Selector) and data.task in method.tasks_taken():
-                for problem in method.check_request(data):
-                    yield f"{stage.name}: {problem}"
+            if data.task in method.tasks_taken():
+                yield from (f"{name}: {problem}" for problem in method.check_request(data))
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of stages with the label and the roles of columns and rows
@@ -239,12 +243,10 @@ class Chain:
     def forewarnings_of_base(self, wrapping: Selector, data: Dataset) -> Iterator[str]:
         """The warnings of `wrapping` about the stages that it resamples: those on its left, or the
         whole chain if it is not a stage of it (`Selector.said_of_base`)."""
-        for stage in self.stages:
-            if stage.method is wrapping:
+        for name, method in self.selectors:
+            if method is wrapping:
                 break
-            if isinstance(stage.method, Selector):
-                for warning in wrapping.said_of_base(stage.method, data):
-                    yield f"{stage.name}: {warning}"
+            yield from (f"{name}: {warning}" for warning in wrapping.said_of_base(method, data))
 
     def cost(self, n: int, p: int) -> Cost | None:
         """Processor time on n rows and p columns, as declared by the stages.
@@ -256,10 +258,9 @@ class Chain:
             columns it keeps is assumed to keep all of them.
         """
         total, formula, left, largest = 0.0, "", p, Cost(seconds=0.0, formula="")
-        for position, stage in enumerate(self.selecting):
-            method = stage.method
-            assert isinstance(method, Selector)
-            cost = self._resampling_cost(position, n, p) if method.wrapping else None
+        for position, (_, method) in enumerate(self.selectors):
+            base = self._base_of(position)
+            cost = None if base is None else _cost_of_fits(method, base, n, p)
             cost = cost or method.cost(n, left)
             if cost is None:
                 return None
@@ -268,21 +269,6 @@ class Chain:
             formula = cost.formula if method.wrapping or not formula else formula + " + …"
             left = method.keep_count(left, left)
         return Cost(seconds=total, formula=formula, remedy=largest.remedy)
-
-    def _resampling_cost(self, position: int, n: int, p: int) -> Cost | None:
-        """Cost of all fits of the base of the stage at this position."""
-        method, base = self.stages[position].method, self._base_of(position)
-        assert isinstance(method, Selector)
-        if base is None:
-            return None
-        one, many = base.cost(n, p), method.base_fits(p)
-        if one is None or many is None:
-            return None
-        return Cost(
-            seconds=many * one.seconds,
-            formula=f"{many} fits of {one.formula} seconds",
-            remedy=one.remedy,
-        )
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
         """Each method with the table it sees, with all columns; gaps are filled after a stage that
@@ -303,8 +289,7 @@ class Chain:
     @property
     def natural_zero(self) -> bool:
         """Whether a score of 0 means that a column has no information (`Selector.natural_zero`)."""
-        selecting = self.selecting
-        return bool(selecting) and getattr(selecting[-1].method, "natural_zero", False)
+        return bool(self.selectors) and self.selectors[-1][1].natural_zero
 
     @property
     def joint(self) -> bool:
@@ -317,22 +302,16 @@ class Chain:
 
         Stages that a later one resamples are left out, since their decisions do not count.
         """
-        selecting = self.selecting
-        wrapping = [k for k, stage in enumerate(selecting) if wraps_left(stage.method)]
-        for place in range(wrapping[-1] if wrapping else 0, len(selecting)):
-            stage = selecting[place]
-            method = stage.method
-            assert isinstance(method, Selector)
-            statement = method.statement(self._last_of_base(place))
+        counting: list[tuple[str, Statement]] = []
+        for place, (name, method) in enumerate(self.selectors):
+            if wraps_left(method):
+                counting.clear()
+            base = self._base_of(place)
+            resampled = [each for _, each in base.selectors] if base is not None else []
+            statement = method.statement(resampled[-1] if resampled else None)
             if statement is not None:
-                yield stage.name, statement
-
-    def _last_of_base(self, place: int) -> Selector | None:
-        """The last selector that the stage at `place` resamples; None if it resamples none."""
-        base = self._base_of(place)
-        selecting = () if base is None else base.selecting
-        last = selecting[-1].method if selecting else None
-        return last if isinstance(last, Selector) else None
+                counting.append((name, statement))
+        yield from counting
 
     def _base_of(self, place: int) -> Chain | None:
         """The chain that the stage at `place` resamples; None if it resamples no chain."""
@@ -544,6 +523,18 @@ class Chain:
             mixed=mixed,
         )
         return request.run(executor, listener, checkpoint).as_result()
+
+
+def _cost_of_fits(wrapping: Selector, base: Chain, n: int, p: int) -> Cost | None:
+    """Cost of all fits of the base that a stage resamples; None if one of them is not declared."""
+    one, many = base.cost(n, p), wrapping.base_fits(p)
+    if one is None or many is None:
+        return None
+    return Cost(
+        seconds=many * one.seconds,
+        formula=f"{many} fits of {one.formula} seconds",
+        remedy=one.remedy,
+    )
 
 
 def _last(results: Iterator[StageResult]) -> Selection:

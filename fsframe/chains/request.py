@@ -170,29 +170,31 @@ class Request:
         _check_names(self.chain)
         _admit_workers(self.chain, run, self.mixed)
         active = _observers()
+        target, units = None, None
         if self.out is None:
             self.chain.check_request(self.data)
-            _forewarn(self.chain, self.data)
-            with self._observed(active, None):
-                record = self._recorded(run, active)
-                _notify_end(active, record)
-            return record
-        # Made absolute now, since a plugin may change the working directory.
-        target = check_destination(
-            self.out, overwrite=self.overwrite, apart_from=[*self._tables(), self.source or None]
-        )
-        units = checkpoint or attrs.evolve(self, out=target).checkpoint()
-        assert units is not None
-        _forewarn(self.chain, self.data)
-        with units, self._observed(active, target):
-            if active:
+        else:
+            # Made absolute now, since a plugin may change the working directory.
+            used = [*self._tables(), self.source or None]
+            target = check_destination(self.out, overwrite=self.overwrite, apart_from=used)
+            units = checkpoint or attrs.evolve(self, out=target).checkpoint()
+        for text in self.chain.forewarnings(self.data):
+            warnings.warn(text, Forewarning, stacklevel=3)
+        with units or contextlib.nullcontext(), self._observed(active, target):
+            if active and units is not None:
                 units.kept = lambda unit: active.notify("unit_kept", attrs.asdict(unit))
-            record = self._recorded(attrs.evolve(run, checkpoint=units), active)
-            known = len(units.notes)
-            units.finish(lambda: write_run(target, record, overwrite=self.overwrite))
-            for text in units.notes[known:]:
+            run = attrs.evolve(run, checkpoint=units)
+            record = record_of(self.chain, self.data, run, self.source, self.command, active)
+            if units is not None and target is not None:
+                known = len(units.notes)
+                units.finish(lambda: write_run(target, record, overwrite=self.overwrite))
+                for text in units.notes[known:]:
+                    warnings.warn(text, FsframeWarning, stacklevel=3)
+            # Failures of observers are only warnings now, as the record is complete.
+            known = len(active.warnings)
+            active.notify("run_ended", record)
+            for text in active.warnings[known:]:
                 warnings.warn(text, FsframeWarning, stacklevel=3)
-            _notify_end(active, record)
         return record
 
     def _context(
@@ -207,9 +209,6 @@ class Request:
         }
         given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
         return Run(entropy=int(self.seed), listener=listener, executor=executor, **given)
-
-    def _recorded(self, run: Run, active: Observers) -> RunRecord:
-        return record_of(self.chain, self.data, run, self.source, self.command, active)
 
     @contextlib.contextmanager
     def _observed(self, active: Observers, out: Path | None) -> Iterator[None]:
@@ -228,12 +227,6 @@ class Request:
             yield
 
 
-def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
-    """Warn before any work starts about weak results that are foreseeable."""
-    for text in chain.forewarnings(data):
-        warnings.warn(text, Forewarning, stacklevel=4)
-
-
 def _observers() -> Observers:
     """The observers of this run, with a warning for each that cannot be loaded."""
     usable, wrong = [], []
@@ -245,14 +238,6 @@ def _observers() -> Observers:
     active = Observers(usable)
     active.warnings += wrong
     return active
-
-
-def _notify_end(active: Observers, record: RunRecord) -> None:
-    """Notify observers of the record; their failures are only warnings, as it is complete."""
-    known = len(active.warnings)
-    active.notify("run_ended", record)
-    for text in active.warnings[known:]:
-        warnings.warn(text, FsframeWarning, stacklevel=4)
 
 
 def _check_names(chain: RunsInSteps) -> None:

@@ -280,10 +280,10 @@ def study(file: str, **options: Any) -> None:
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
-    from fsframe.ask.evaluations import planned_runs
+    from fsframe.ask.evaluations import planned_requests
     from fsframe.text import counted
 
-    total = len(planned_runs(plan))
+    total = len(planned_requests(plan))
     beside = (
         f" and {counted(len(plan.beside), 'classifier')} on all features" if plan.beside else ""
     )
