@@ -28,8 +28,6 @@ from fsframe.storage.records import (
 )
 from fsframe.table.dataset import Dataset
 
-__all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages", "refit"]
-
 TOLERANCE = 1e-9
 """Largest difference, relative to the largest number of an array, that counts as rounding."""
 

@@ -260,12 +260,11 @@ def answer_tests(
 
 def _chosen_from(selecting: Sequence[Selecting], weighing: Stage) -> int:
     """Number of pairs in the widest input of a multivariate stage, or of the one with weights."""
-    columns = 0
-    for stage, _, selection in selecting:
-        if stage is weighing or not getattr(stage.method, "univariate", False):
-            columns = max(
-                columns, 0 if selection.features_in is None else selection.features_in.size
-            )
+    columns = max(
+        0 if selection.features_in is None else selection.features_in.size
+        for stage, _, selection in selecting
+        if stage is weighing or not getattr(stage.method, "univariate", False)
+    )
     return columns * (columns - 1) // 2
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import click
 from click.shell_completion import CompletionItem
 
@@ -45,21 +44,16 @@ def _option(parameter: Parameter) -> click.Option:
     )
 
 
-@attrs.define
-class _StageCallback:
-    """Return a stage as text, with the parameters after the colon and those given as options."""
-
-    preset: StageText
-
-    def __call__(self, **options: Any) -> StageText:
-        given = {key: format_value(value) for key, value in options.items() if value is not None}
-        twice = sorted(set(given) & set(self.preset.params))
-        if twice:
-            raise click.UsageError(
-                f"{self.preset.name}: {', '.join(twice)} is given both after the colon and as an "
-                "option; give it once"
-            )
-        return StageText(self.preset.name, {**self.preset.params, **given})
+def _stage_with(preset: StageText, options: Mapping[str, Any]) -> StageText:
+    """A stage with the parameters after its colon and those given as options."""
+    given = {key: format_value(value) for key, value in options.items() if value is not None}
+    twice = sorted(set(given) & set(preset.params))
+    if twice:
+        raise click.UsageError(
+            f"{preset.name}: {', '.join(twice)} is given both after the colon and as an option; "
+            "give it once"
+        )
+    return StageText(preset.name, {**preset.params, **given})
 
 
 def _stage_command(token: str) -> click.Command:
@@ -77,7 +71,7 @@ def _stage_command(token: str) -> click.Command:
     about.append(printable(f"Provided by {offer.provider} {offer.version}."))
     return click.Command(
         name=token,
-        callback=_StageCallback(text),
+        callback=lambda **options: _stage_with(text, options),
         params=[_option(parameter) for parameter in method.parameters()],
         help="\n\n".join(about),
         options_metavar="[PARAMETERS]",
@@ -117,19 +111,14 @@ class StageGroup(click.Group):
         }
         super().__init__(*args, **{**defaults, **options, "chain": True})
         assert last.name is not None
-        self._last_name, self._last = last.name, last
-
-    @property
-    def last(self) -> click.Command:
-        """The command after the stages."""
-        return self._last
+        self._last_name, self.last = last.name, last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Users often append --dry-run to the command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
         # Stages are looked up before the options after the table are read.
-        if "--traceback" in args and any("--traceback" in each.opts for each in self._last.params):
+        if "--traceback" in args and any("--traceback" in each.opts for each in self.last.params):
             want_traceback()
             args = [arg for arg in args if arg != "--traceback"]
         return super().parse_args(ctx, args)
@@ -153,7 +142,7 @@ class StageGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == self._last_name:
-            return self._last
+            return self.last
         try:
             return _stage_command(cmd_name)
         except FsframeError:
@@ -176,8 +165,8 @@ class StageGroup(click.Group):
             with formatter.section("Classifiers and regressors, to end a chain"):
                 formatter.write_text(", ".join(ending))
         with formatter.section("Table"):
-            formatter.write_dl([(f"{self._last_name} DATA", self._last.get_short_help_str(80))])
-        records = [param.get_help_record(ctx) for param in self._last.get_params(ctx)]
+            formatter.write_dl([(f"{self._last_name} DATA", self.last.get_short_help_str(80))])
+        records = [param.get_help_record(ctx) for param in self.last.get_params(ctx)]
         with formatter.section(f"Options after `{self._last_name} DATA`"):
             # The first sentence; the rest, and the defaults, are in the command's own help.
             short = [(r[0], r[1].partition(". ")[0].rstrip(".")) for r in records if r and r[1]]
@@ -209,9 +198,3 @@ def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
         ]
     words = parameters[key].kind.choices() if key in parameters else ()
     return [CompletionItem(f"{prefix}{key}={word}") for word in words if word.startswith(value)]
-
-
-def last_command(callback: Callable[..., Any]) -> LastCommand:
-    """The command ``on`` from a function decorated with click options."""
-    params = list(reversed(getattr(callback, "__click_params__", [])))
-    return LastCommand("on", callback=callback, params=params, help=callback.__doc__)

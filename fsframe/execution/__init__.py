@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from fsframe.execution.engine import Engine, as_engine, open_engine
-
-__all__ = ["Engine", "as_engine", "open_engine"]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_attributes(
-        __name__, {"Engine": ".engine", "as_engine": ".engine", "open_engine": ".engine"}
-    )
+    from fsframe.execution.engine import Engine as Engine
+    from fsframe.execution.engine import as_engine as as_engine
+    from fsframe.execution.engine import open_engine as open_engine
+else:
+    __all__ = ["Engine", "as_engine", "open_engine"]
+    __getattr__ = lazy_attributes(__name__, dict.fromkeys(__all__, ".engine"))

@@ -33,16 +33,6 @@ from fsframe.storage.unit_bytes import pack_selections, unpack_selections
 from fsframe.storage.unit_files import Unit, call_key
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "CountNull",
-    "Draws",
-    "Null",
-    "Recurring",
-    "RelabellingNull",
-    "select_resamples",
-    "too_many",
-]
-
 
 class Null:
     """The null hypothesis that a feature is selected by chance; it has no parameters.
@@ -137,11 +127,9 @@ class CountNull(Null):
             try:
                 tail = np.asarray(self._tail(kept, cells, bias), dtype=np.float64)
             except ValueError as error:
-                refusal: ValueError | None = error
-            else:
-                refusal = None
-        if refusal is not None:
-            raise refusal
+                # A refusal of the author's, for the caller to report.
+                error.from_outside = True  # type: ignore[attr-defined]
+                raise
         falls = tail.shape == (kept.size + 2,) and (np.diff(tail) <= 1e-12).all()
         if not falls or abs(tail[0] - 1) > 1e-9 or tail[-1] != 0:
             raise PluginError(

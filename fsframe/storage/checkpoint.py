@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,7 @@ class Checkpoint:
         )
 
     def _adopt(self, manifest: Manifest, mixed: bool) -> None:
-        numbered = dict(self._unit_files())
+        numbered = self._unit_files()
         try:
             stored = Manifest.of_folder(self.folder)
         except StoreError as error:
@@ -240,15 +240,13 @@ class Checkpoint:
                 each for each in numeric_differences(numerics, now) if each not in self.mixed
             ]
 
-    def _unit_files(self) -> Iterator[tuple[int, Path]]:
+    def _unit_files(self) -> dict[int, Path]:
+        """The files of finished units by their number."""
         try:
-            names = os.listdir(self.folder)
+            found = {name: _UNITS.fullmatch(name) for name in os.listdir(self.folder)}
         except OSError as error:
             raise StoreError(f"cannot read {self.folder}: {error.strerror}") from error
-        for name in names:
-            match = _UNITS.fullmatch(name)
-            if match:
-                yield int(match[1]), self.folder / name
+        return {int(match[1]): self.folder / name for name, match in found.items() if match}
 
     def _sweep(self) -> None:
         """Remove temporary files of a killed writer; this process holds the lock."""
@@ -373,18 +371,14 @@ class Checkpoint:
     def _remove_units(self) -> None:
         # First: after an interrupt they must not be reported as kept.
         self._places.clear()
-        for _, path in self._unit_files():
+        for path in (*self._unit_files().values(), *self.folder.glob("damaged-units-[0-9]*")):
             _remove(path)
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self.folder):
-                if re.fullmatch(r"damaged-units-[0-9]{6,12}", name):
-                    _remove(self.folder / name)
         self._remove_manifests()
 
     def _abandon(self) -> None:
         self._closed = True
         with contextlib.suppress(StoreError):
-            if not dict(self._unit_files()):
+            if not self._unit_files():
                 self._remove_manifests()
         self._lock.release()
         # Only if empty: other files in it are not ours.
@@ -401,18 +395,20 @@ class Checkpoint:
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
     ) -> FitSteps:
         """The steps of one long fit, as `fsframe.method.run.Run.units` describes them."""
-        return FitSteps(self, call_key("own", what, data, run, upstream=upstream))
+        call = call_key("own", what, data, run, upstream=upstream)
+        return FitSteps(self, call, {unit.start: unit for unit in self.units(call)})
 
 
+@attrs.frozen
 class FitSteps:
     """The steps of one fit, by number; `fsframe.method.run.Run.units` makes it.
 
-    `call` is the key of the fit, under which `checkpoint` stores finished steps.
+    `call` is the key of the fit, under which `checkpoint` stores finished steps, which are `known`.
     """
 
-    def __init__(self, checkpoint: Checkpoint, call: str) -> None:
-        self._checkpoint, self._call = checkpoint, call
-        self._known = {unit.start: unit for unit in checkpoint.units(call)}
+    _checkpoint: Checkpoint
+    _call: str
+    _known: Mapping[int, Unit]
 
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]

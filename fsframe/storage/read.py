@@ -39,9 +39,6 @@ from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable
 
-__all__ = ["first_difference", "load_run", "load_run_image"]
-
-
 _STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)
 
 

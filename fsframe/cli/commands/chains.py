@@ -11,7 +11,7 @@ import click
 
 from fsframe.cli.options import COUNT, dry_run_option, fold_options, output_options, reading_options
 from fsframe.cli.running import run_on, show_result
-from fsframe.cli.stages import StageGroup, last_command
+from fsframe.cli.stages import LastCommand, StageGroup
 from fsframe.cli.terminal import option, say
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText, format_list, format_stages
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _data = click.argument("data", type=click.Path())
 
 
+@click.command("on", cls=LastCommand)
 @_data
 @reading_options
 @output_options
@@ -50,7 +51,7 @@ A stage's parameters follow it as options, or after a colon:
 """
 
 
-@click.group(cls=StageGroup, last=last_command(_on_of_chain), epilog=_CHAIN_EPILOG)
+@click.group(cls=StageGroup, last=_on_of_chain, epilog=_CHAIN_EPILOG)
 @dry_run_option
 def chain(dry_run: bool) -> None:
     """Run selectors one after the other on a table.
@@ -71,6 +72,7 @@ def _run_chain(results: list[StageText | dict[str, Any]], dry_run: bool) -> None
     _run("chain", parsed, [stage.text for stage in parsed.stages], options)
 
 
+@click.command("on", cls=LastCommand)
 @_data
 @reading_options
 @fold_options
@@ -108,7 +110,7 @@ A chain without a classifier is given one, weighted-knn unless told otherwise:
 """
 
 
-@click.group(cls=StageGroup, last=last_command(_on_of_evaluate), epilog=_EVALUATE_EPILOG)
+@click.group(cls=StageGroup, last=_on_of_evaluate, epilog=_EVALUATE_EPILOG)
 def evaluate() -> None:
     """Estimate how well a chain predicts unseen rows, and how stable its selection is.
 
@@ -123,6 +125,7 @@ def _run_evaluate(results: list[StageText | dict[str, Any]]) -> None:
     _run_protocol("evaluate", "cross-validation", texts, {"all_features": True, **options})
 
 
+@click.command("on", cls=LastCommand)
 @_data
 @reading_options
 @option(
@@ -148,7 +151,7 @@ def _on_of_stability(**options: Any) -> dict[str, Any]:
 
 @click.group(
     cls=StageGroup,
-    last=last_command(_on_of_stability),
+    last=_on_of_stability,
     epilog="`fsframe stability mim on --help` explains metrics, resamples and files.",
 )
 def stability() -> None:
