@@ -253,22 +253,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cannot be used; 5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted,
     143 told to stop, 129 the terminal has gone.
     """
-    sys.exit(_run(arguments))
-
-
-_formatted = warnings.formatwarning
-
-
-def _format_warning(
-    message: Warning | str, category: type[Warning], *line: Any, **of_code: Any
-) -> str:
-    """Format warnings of fsframe as notes, without the line of code."""
-    if issubclass(category, FsframeWarning):
-        return f"note: {message}\n"
-    return _formatted(message, category, *line, **of_code)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
     reserve_little()
     occupy_standard_streams()
     escape_unencodable()
@@ -281,9 +265,22 @@ def _run(arguments: Sequence[str] | None) -> int:
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]
     try:
-        return _ended(arguments)
+        code = _ended(arguments)
     finally:
         sys.stdout, sys.stderr = stdout, stderr
+    sys.exit(code)
+
+
+_formatted = warnings.formatwarning
+
+
+def _format_warning(
+    message: Warning | str, category: type[Warning], *line: Any, **of_code: Any
+) -> str:
+    """Format warnings of fsframe as notes, without the line of code."""
+    if issubclass(category, FsframeWarning):
+        return f"note: {message}\n"
+    return _formatted(message, category, *line, **of_code)
 
 
 def _option_hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:

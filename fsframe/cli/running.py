@@ -63,31 +63,22 @@ def environment_with(name: str, value: str) -> Iterator[None]:
 
 
 class Reporter:
-    """Progress and notes on stderr during a run: as text, as JSON, or none.
+    """Progress and notes on stderr during a run, as the options of a command ask for them.
 
-    Parameters
-    ----------
-    quiet : bool
-        Print errors only.
-    events : bool
-        Print JSON, one object per line, each with an ``event``.
+    With ``--quiet`` only errors are printed, with ``--progress json`` objects in JSON, one per
+    line, each with an ``event``.
     """
 
-    def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
-        self.quiet, self.events = quiet, events
-        if events or quiet:
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.quiet, self.events = options["quiet"], options["progress"] == "json"
+        if self.events or self.quiet:
             # Set until the command has ended.
-            remarks = environment_with(REMARKS_VARIABLE, "json" if events else "none")
+            remarks = environment_with(REMARKS_VARIABLE, "json" if self.events else "none")
             click.get_current_context().with_resource(remarks)
-        self._line = None if quiet or events else ProgressBars()
+        self._line = None if self.quiet or self.events else ProgressBars()
         self._pace: Pace | None = None
         # Whether a forecast was given, for the first of many runs.
         self.told_length = False
-
-    @classmethod
-    def asked(cls, options: Mapping[str, Any]) -> Reporter:
-        """The reporter that the options of a command ask for."""
-        return cls(quiet=options["quiet"], events=options["progress"] == "json")
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
@@ -385,7 +376,7 @@ def run_on(
     if csv_out is not None:
         check_destination(csv_out, overwrite=options["overwrite"], apart_from=used)
     check_log(options["log"], [*used, csv_out])
-    reporter = Reporter.asked(options)
+    reporter = Reporter(options)
     table = read_data(str(path), **options)
     if reporter.events:
         # As text, they are printed with the result.

@@ -100,11 +100,6 @@ class SharedValue:
         """Whether this process shares a value with that token."""
         return token in _shared
 
-    @property
-    def parcel(self) -> Parcel:
-        """The value itself, to be sent."""
-        return Parcel(self.shared.token, self.value)
-
     def release(self) -> None:
         """Release the value; workers that have mapped it keep their mapping."""
         _shared.pop(self.shared.token, None)
@@ -412,7 +407,7 @@ class Engine:
 
     def reference(self, held: SharedValue, *, whole: bool) -> Any:
         """The reference to a shared value in a task; `whole` if the worker reported it missing."""
-        return held.parcel if whole else held.shared
+        return Parcel(held.shared.token, held.value) if whole else held.shared
 
     mixed = False
     """Whether workers with another numeric fingerprint are accepted."""

@@ -6,6 +6,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -242,14 +243,9 @@ def _prepared(call: Call, columns: Mapping[str, Any]) -> tuple[Any, Dataset, Sel
     return vars(call).setdefault("prepared", prepared)
 
 
-_limited = False
-
-
+@cache
 def _limit_threads() -> None:
     """Use one thread for linear algebra; the variables of `start_worker` may have come too late."""
-    global _limited
-    if not _limited:
-        import threadpoolctl
+    import threadpoolctl
 
-        threadpoolctl.threadpool_limits(1)
-        _limited = True
+    threadpoolctl.threadpool_limits(1)

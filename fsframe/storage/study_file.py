@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import zipfile
@@ -190,16 +191,14 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
     n_chosen, runs = len(lists["chains"]), {}
     if len(lists["tables"]) * n_chains * len(seeds) > _MOST_CELLS:
         raise StoreError(f"{where} declares more than {_MOST_CELLS} runs")
-    for table in range(len(lists["tables"])):
-        for chain in range(n_chains):
-            for seed in range(len(seeds)):
-                cell = StudyCell(table, chain, seed)
-                info = members.pop(cell.member, None)
-                if info is None and chain < n_chosen:
-                    raise StoreError(f"{where} lacks the run {cell.member}")
-                if info is not None:
-                    image = _content(archive, info, _MOST_CELL, where)
-                    runs[cell] = load_run_image(image, f"{where}/{cell.member}")
+    sizes = (len(lists["tables"]), n_chains, len(seeds))
+    for cell in itertools.starmap(StudyCell, itertools.product(*map(range, sizes))):
+        info = members.pop(cell.member, None)
+        if info is None and cell.chain < n_chosen:
+            raise StoreError(f"{where} lacks the run {cell.member}")
+        if info is not None:
+            image = _content(archive, info, _MOST_CELL, where)
+            runs[cell] = load_run_image(image, f"{where}/{cell.member}")
     strange = sorted(set(members) - {_PLAN, _SOURCE})
     if strange:
         raise StoreError(f"{where} holds {printable(strange[0])}, which is not part of a study")

@@ -127,16 +127,14 @@ def _bytes_missing(written: _Written, length: int) -> int:
 
 def _left_plain(written: _Written, missing: int) -> frozenset[int]:
     """Positions of arrays that together have at least `missing` bytes, few and small."""
-    order = sorted(range(len(written.sizes)), key=lambda k: written.sizes[k])
-    enough = [position for position in order if written.sizes[position] >= missing]
+    sizes = written.sizes
+    order = sorted(range(len(sizes)), key=lambda k: sizes[k])
+    enough = [position for position in order if sizes[position] >= missing]
     if enough:
         return frozenset(enough[:1])
-    chosen: list[int] = []
-    for position in reversed(order):
-        chosen.append(position)
-        missing -= written.sizes[position]
-        if missing <= 0:
-            break
+    chosen: set[int] = set()
+    while order and sum(sizes[k] for k in chosen) < missing:
+        chosen.add(order.pop())
     return frozenset(chosen)
 
 

@@ -352,7 +352,7 @@ def test_on_inside_the_quotes_of_a_chain_is_refused(call: Call, command: str) ->
 
 def test_quiet_hides_remarks_while_the_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with click.Context(click.Command("chain")):
-        Reporter(quiet=True)
+        Reporter({"quiet": True, "progress": None})
         remark("compiling numerical kernels")
         assert not capsys.readouterr().err
     remark("compiling numerical kernels")

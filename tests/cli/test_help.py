@@ -30,7 +30,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         command = cli.get_command(ctx, name)
         assert command is not None
         yield name, command
-        last = getattr(command, "_last", None)
+        last = getattr(command, "last", None)
         if last is not None:
             yield f"{name} {last.name}", last
 

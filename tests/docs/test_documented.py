@@ -36,7 +36,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         command = cli.get_command(context, name)
         assert command is not None
         yield name, command
-        last = getattr(command, "_last", None)
+        last = getattr(command, "last", None)
         if last is not None:
             yield f"{name} STAGES on DATA", last
 
@@ -190,7 +190,7 @@ def _understood(words: list[str], line: str) -> None:
         return
     command = cli.get_command(click.Context(cli), words[0])
     assert command is not None, line
-    last = getattr(command, "_last", None)
+    last = getattr(command, "last", None)
     if last is not None and last.name in words:
         # A dry run understands stages, parameters and options, and touches no file.
         assert _run([*words, "--dry-run"]) == 0, line

@@ -131,7 +131,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     reading = [partial(read, *each) for each in zip(found_paths, paths, strict=True)]
     of_plan = {name: options[name] for name in ("seed", "rope", "all_features")}
     plan = comparison_plan(methods, metric, reading, **of_plan)
-    reporter = Reporter.asked(options)
+    reporter = Reporter(options)
     for table in plan.tables:
         for warning in table.data.warnings:
             reporter.note(f"{table.name}: {warning}")
@@ -258,7 +258,7 @@ def study(file: str, **options: Any) -> None:
     from fsframe.storage.study_file import STUDY_FILE, load_study
 
     path = Path(os.path.abspath(file))
-    reporter = Reporter.asked(options)
+    reporter = Reporter(options)
     if path.suffix == ".zip":
         record = load_study(path)
         _finish(record, _folder(options), options)

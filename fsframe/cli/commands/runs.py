@@ -210,7 +210,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
     check_reader(request.get("reader") or None, path, request.get("path", ""))
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
-    reporter = Reporter.asked(options)
+    reporter = Reporter(options)
     table = read_data(path, **reading)
     limit = request.get("limit", "")
     begun = int(limit) if limit.isdecimal() else None
