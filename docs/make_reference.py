@@ -119,7 +119,7 @@ def _commands() -> Iterator[str]:
         command = cli.get_command(context, name)
         assert command is not None
         commands.append((f"fsframe {name}", command))
-        last = getattr(command, "_last", None)
+        last = getattr(command, "last", None)
         if last is not None:
             commands.append((f"fsframe {name} STAGES {last.name} DATA", last))
     tables = [_option_rows(command) for _, command in commands]

@@ -580,12 +580,9 @@ def _listed(value: Any) -> Any:
         return None
     if isinstance(value, (str, Chain)) or not isinstance(value, Iterable):
         value = [value]
-    return [str(each) if isinstance(each, Chain) else _plain(each) for each in value]
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as a Python number; other values are returned as they are."""
-    return value.item() if hasattr(value, "item") else value
+    # Scalars of NumPy as Python numbers.
+    plain = (each.item() if hasattr(each, "item") else each for each in value)
+    return [str(each) if isinstance(each, Chain) else each for each in plain]
 
 
 def _tables(data: Any, roles: dict[str, Any], faults: StudyFaults) -> Iterator[StudyTable]:

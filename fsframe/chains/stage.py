@@ -247,16 +247,19 @@ def shares_of(
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)) + for_rows)
     if one_fit < least:
         needed = tables_here + shared + room + fits * (copied + least)
-        workers = executor is not None
+        ways = ["use fewer workers (--workers)"] * (fits > 1)
         # A stage on the left with a number to keep is a filter already.
         filtered = len(methods) > 1 and isinstance(getattr(methods[0], "top", None), int)
         if 2 * for_rows >= least:
-            way = "use fewer rows or another method"
+            ways.append("use fewer rows or another method")
         elif p > _FILTERED and least > LEAST_SHARE and not filtered:
-            way = f"put a filter such as mim:top={_FILTERED} first"
-        else:
-            way = ""
-        message = _too_little(shares, data, least, needed, way, workers=workers, here=here)
+            ways.append(f"put a filter such as mim:top={_FILTERED} first")
+        if not here or needed < (physical_memory() or math.inf) or not ways:
+            # Rounded up to a MB, so that the limit in the message suffices.
+            ways.append(f"allow --memory {-(-needed // 10**6)}MB")
+        copies = "" if executor is None else " with the workers' copy"
+        where = "" if here else "in each worker, "
+        message = _too_little(shares, data, least, needed, ways, copies, where)
         raise LimitTooSmall(message, needed)
     return shares
 
@@ -326,7 +329,7 @@ def _workers(executor: Any) -> tuple[int, bool]:
 
 
 _FILTERED = 1000
-"""Columns kept by the filter that `_too_little` advises."""
+"""Columns kept by the filter that `shares_of` advises."""
 
 
 def _too_little(
@@ -334,32 +337,22 @@ def _too_little(
     data: Dataset,
     least: int,
     needed: int,
-    way: str,
-    *,
-    workers: bool,
-    here: bool,
+    ways: Sequence[str],
+    copies: str,
+    where: str,
 ) -> str:
-    """The message for a limit that is too small: what is needed, and a sufficient limit."""
-    # Rounded up to a MB, so that the limit in the message suffices.
-    enough = -(-needed // 10**6)
-    copies = " with the workers' copy" if workers else ""
+    """The message for a limit that is too small: what is needed, and the ways out."""
     parts = [
         f"the table {shown(shares.table + shares.shared)}{copies}",
         f"the program itself {shown(shares.room)}",
     ]
     if shares.copied:
         parts.append(f"a resample's rows {shown(shares.copied)}")
-    parts.append(f"a fit at least {shown(least)}")
     times = f" for each of {shares.fits} workers" if shares.fits > 1 else ""
-    ways = ["use fewer workers (--workers)"] * (shares.fits > 1)
-    ways += [way] * bool(way)
-    where = "" if here else "in each worker, "
-    if not here or needed < (physical_memory() or math.inf) or not ways:
-        ways.append(f"allow --memory {enough}MB")
     *before, last = ways
     advice = ", ".join([*before, f"or {last}" if before else last])
     return (
         f"{shown(shares.bound)} of memory is not enough for {data.n_samples} × "
-        f"{data.n_features} values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up "
-        f"to {shown(needed)}; {advice}"
+        f"{data.n_features} values: {where}{', '.join(parts)} and a fit at least {shown(least)}"
+        f"{times} add up to {shown(needed)}; {advice}"
     )

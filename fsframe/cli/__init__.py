@@ -253,6 +253,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cannot be used; 5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted,
     143 told to stop, 129 the terminal has gone.
     """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     reserve_little()
     occupy_standard_streams()
     escape_unencodable()
@@ -265,10 +269,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]
     try:
-        code = _ended(arguments)
+        return _ended(arguments)
     finally:
         sys.stdout, sys.stderr = stdout, stderr
-    sys.exit(code)
 
 
 _formatted = warnings.formatwarning
