@@ -126,7 +126,7 @@ class ProcessEngine(Engine):
         self._stopped = {
             process.pid: self._stopped.get(process.pid, 0.0) + passed
             for process in processes
-            if _is_stopped(process.pid)
+            if process_status(process.pid)[:1] == ["T"]
         }
         for process in processes:
             if self._stopped.get(process.pid, 0.0) > self._patience:
@@ -188,11 +188,6 @@ def _end(pool: Executor) -> None:
     with contextlib.suppress(TimeoutError):
         # Returns once the pool has noticed that they are dead and released its semaphores.
         call_with_timeout(_END_SECONDS, pool.shutdown, wait=True, cancel_futures=True)
-
-
-def _is_stopped(pid: int) -> bool:
-    """Whether a process was stopped (SIGSTOP); False if unknown."""
-    return process_status(pid)[:1] == ["T"]
 
 
 @contextlib.contextmanager

@@ -232,9 +232,7 @@ class Checkpoint:
             if last > (earlier[-1][0] if earlier else 0):
                 earlier = (*earlier, (last, stored.numerics))
             joint = attrs.evolve(stored, numerics=now, software=manifest.software, earlier=earlier)
-            # Each file is replaced whole, the copy first: one of the two is always sound.
-            for name in reversed(NAMES):
-                joint.write(self.folder / name)
+            joint.keep(self.folder, replace=True)
         for _, numerics in earlier:
             self.mixed += [
                 each for each in numeric_differences(numerics, now) if each not in self.mixed

@@ -98,24 +98,19 @@ def _content(path: Path, where: str, limits: Limits) -> bytes:
                     f"{where} is {status.st_size} bytes long; a run file has at most "
                     f"{limits.file_bytes}"
                 )
-            return _all_of(file, status.st_size, where)
+            # Bounded, since a buffer of that size is allocated.
+            content: bytes = file.read(status.st_size + 1)
+            if len(content) > status.st_size:
+                raise StoreError(
+                    f"{where} is being written by another program; read it when that is done"
+                )
+            return content
     except FileNotFoundError:
         raise StoreError(f"there is no run file {where}{_neighbours(path)}") from None
     except IsADirectoryError:
         raise StoreError(f"{where} is a folder; name a run file (NAME.h5)") from None
     except OSError as error:
         raise StoreError(f"cannot read {where}: {error.strerror or error}") from error
-
-
-def _all_of(file: Any, size: int, where: str) -> bytes:
-    """The `size` bytes of a file; StoreError if it has grown.
-
-    Reading is bounded, since a buffer of the given size is allocated.
-    """
-    content: bytes = file.read(size + 1)
-    if len(content) > size:
-        raise StoreError(f"{where} is being written by another program; read it when that is done")
-    return content
 
 
 def _neighbours(path: Path) -> str:

@@ -158,8 +158,9 @@ def _array(
     values = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
     if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
         raise StoreError("it holds truth values other than 0 and 1")
-    if dtype.kind == "U":
-        _check_text(values)
+    points = values.view(np.uint32) if dtype.kind == "U" else np.empty(0, np.uint32)
+    if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+        raise StoreError("it holds text that is not Unicode")
     if form == "same":
         return np.full(shape, values[0], dtype=values.dtype)
     if form == "count":
@@ -171,12 +172,6 @@ def _array(
         counted += first
         return counted.reshape(shape)
     return values.reshape(shape)
-
-
-def _check_text(texts: NDArray[Any]) -> None:
-    points = texts.view(np.uint32)
-    if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
-        raise StoreError("it holds text that is not Unicode")
 
 
 Arrays = dict[str, NDArray[Any]]

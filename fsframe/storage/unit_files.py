@@ -206,11 +206,15 @@ class Manifest:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise StoreError(f"{path} is not the manifest of a run: {error}") from None
 
-    def keep(self, folder: Path) -> None:
-        """Write the manifest and its copy to the folder; units are useless without one."""
+    def keep(self, folder: Path, *, replace: bool = False) -> None:
+        """Write the manifest and its copy to the folder, where missing or with `replace`.
+
+        Units are useless without one. Each file is replaced whole, so that one of the two is always
+        sound.
+        """
         # The first name decides whether a folder holds a run, so it comes last.
         for name in reversed(NAMES):
-            if not (folder / name).is_file():
+            if replace or not (folder / name).is_file():
                 self.write(folder / name)
 
     @classmethod
