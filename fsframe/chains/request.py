@@ -145,10 +145,8 @@ class Request:
         self.chain.check_request(self.data)
         overwrite = overwrite or self.overwrite
         # For `fsframe resume`.
-        asked = {"source": self.source, "command": self.command, **self.details}
-        if overwrite:
-            asked["overwrite"] = "yes"
-        asked["providers"] = json.dumps(providers(str(self.chain)))
+        names = json.dumps(providers(str(self.chain)))
+        asked = {"source": self.source, "command": self.command, **self.details, "providers": names}
         manifest = Manifest.of(self.chain, self.data, self.seed, asked, memory=self.chosen_route())
         return Checkpoint.open(
             self.out, manifest, restart=self.restart, overwrite=overwrite, mixed=self.mixed

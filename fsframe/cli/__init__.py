@@ -22,10 +22,10 @@ from fsframe.cli.commands import COMMANDS
 from fsframe.cli.terminal import (
     REPEATABLE,
     RUNNING,
+    TRACEBACK,
     WRITTEN,
     completions,
     escape_unencodable,
-    forget_traceback,
     option,
     requested_traceback,
     say,
@@ -261,7 +261,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     occupy_standard_streams()
     escape_unencodable()
     warnings.formatwarning = _format_warning
-    forget_traceback()
+    TRACEBACK.clear()
     WRITTEN.clear()
     REPEATABLE.clear()
     stdout, stderr = sys.stdout, sys.stderr

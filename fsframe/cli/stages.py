@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.options import by_family, summaries
-from fsframe.cli.terminal import completing, completions, want_traceback
+from fsframe.cli.terminal import TRACEBACK, completing, completions
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag
@@ -119,7 +119,7 @@ class StageGroup(click.Group):
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
         # Stages are looked up before the options after the table are read.
         if "--traceback" in args and any("--traceback" in each.opts for each in self.last.params):
-            want_traceback()
+            TRACEBACK.set()
             args = [arg for arg in args if arg != "--traceback"]
         return super().parse_args(ctx, args)
 

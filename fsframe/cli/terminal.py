@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -217,24 +218,13 @@ def option(names: str, help: str, *, called: str = "", **settings: Any) -> Optio
 json_option = option("--json", "Print one JSON object.", called="as_json")
 quiet_option = option("-q --quiet", "No progress or notes on stderr.")
 
-_traceback_wanted = False
-
-
-def forget_traceback() -> None:
-    """Forget an earlier request, so that no traceback is shown unless it is requested again."""
-    global _traceback_wanted
-    _traceback_wanted = False
-
-
-def want_traceback() -> None:
-    """Request the traceback of an error that follows."""
-    global _traceback_wanted
-    _traceback_wanted = True
+TRACEBACK = threading.Event()
+"""Set if the traceback of an error is to be shown; cleared when a command begins."""
 
 
 def _take_traceback(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
-        want_traceback()
+        TRACEBACK.set()
 
 
 traceback_option = option(
@@ -250,7 +240,7 @@ traceback_option = option(
 
 def requested_traceback(error: FsframeError) -> str:
     """The traceback of an error; empty if not requested."""
-    if not _traceback_wanted:
+    if not TRACEBACK.is_set():
         return ""
     return error.detail or "".join(traceback.format_exception(error))
 
