@@ -16,7 +16,7 @@ import click
 from fsframe import classifiers, errors, measures, regressors, selectors, stability_metrics
 from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
-from fsframe.registry import Offer, Registry, hookspecs, manager
+from fsframe.registry import Offer, Registry, entries, manager
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.table.text_file import VARIABLE
 
@@ -321,7 +321,7 @@ def _parameter(parameter: Parameter) -> str:
 def _plugins() -> Iterator[str]:
     yield "## Plugins\n"
     yield (
-        f"This fsframe has plugin API {hookspecs.API_VERSION}. What a plugin can add: "
+        f"This fsframe has plugin API {entries.API_VERSION}. What a plugin can add: "
         "[hooks](hooks.md). `fsframe check NAME` prints the properties that it tests.\n"
     )
     yield "### Environment\n"

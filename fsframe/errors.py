@@ -2,21 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DataError",
-    "EngineError",
-    "Forewarning",
-    "FsframeError",
-    "FsframeWarning",
-    "MemoryBoundError",
-    "PluginError",
-    "PluginWarning",
-    "RequestError",
-    "StoreError",
-    "UntidyTableError",
-    "one_line",
-]
-
 
 def one_line(error: BaseException) -> str:
     """An exception of plugin code as one line that is safe on a terminal: its type and message.

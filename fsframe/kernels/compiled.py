@@ -40,9 +40,6 @@ from fsframe.system import (
     user_number,
 )
 
-__all__ = ["njit"]
-
-
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
 _SUFFIX = ".kernel"
 _SHARED = "FSFRAME_KERNELS"

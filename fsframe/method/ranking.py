@@ -10,15 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "TIE",
-    "PermutationTest",
-    "adjusted_p_values",
-    "mean_ranks",
-    "rank_by_score",
-    "tied_order",
-]
-
 
 @attrs.frozen(kw_only=True)
 class PermutationTest:

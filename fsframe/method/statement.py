@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import attrs
 
-__all__ = ["ADDING", "INTERACTING", "NEEDED", "RELEVANT", "RELEVANT_PAIR", "Statement"]
-
 
 @attrs.frozen(kw_only=True)
 class Statement:

@@ -8,28 +8,6 @@ from typing import Any, ClassVar
 
 import attrs
 
-__all__ = [
-    "API_VERSION",
-    "KINDS",
-    "RESERVED_NAMES",
-    "ClassifierEntry",
-    "CommandEntry",
-    "Deprecated",
-    "EngineEntry",
-    "Entry",
-    "MeasureEntry",
-    "NullEntry",
-    "ObserverEntry",
-    "PlotEntry",
-    "ProposalEntry",
-    "ReaderEntry",
-    "RegressorEntry",
-    "ReportSectionEntry",
-    "SelectorEntry",
-    "StabilityMetricEntry",
-    "WriterEntry",
-]
-
 API_VERSION = 1
 """Version of the plugin API: raised by removals, not by new optional arguments or fields."""
 

@@ -7,28 +7,6 @@ from collections.abc import Iterable
 import pluggy
 
 from fsframe.registry import entries
-from fsframe.registry.entries import API_VERSION
-
-__all__ = [
-    "API_VERSION",
-    "PROJECT",
-    "fsframe_classifiers",
-    "fsframe_commands",
-    "fsframe_engines",
-    "fsframe_events",
-    "fsframe_measures",
-    "fsframe_nulls",
-    "fsframe_plots",
-    "fsframe_proposals",
-    "fsframe_readers",
-    "fsframe_regressors",
-    "fsframe_report_sections",
-    "fsframe_selectors",
-    "fsframe_stability_metrics",
-    "fsframe_writers",
-    "hookimpl",
-    "hookspec",
-]
 
 PROJECT = "fsframe"
 

@@ -33,7 +33,7 @@ import pluggy
 
 from fsframe.errors import PluginError, one_line
 from fsframe.registry import hookspecs
-from fsframe.registry.entries import KINDS, ClassifierEntry, Entry, SelectorEntry
+from fsframe.registry.entries import API_VERSION, KINDS, ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import guarded_import, odd_timeout
 from fsframe.text import did_you_mean
 
@@ -430,10 +430,10 @@ class PluginManager:
     def _check_entry(self, hook: str, kind: type[Entry], entry: Any, offered: list[Entry]) -> None:
         if not isinstance(entry, kind):
             raise PluginError(f"{hook} yielded {entry!r}; it must yield {kind.__name__} objects")
-        if entry.api > hookspecs.API_VERSION:
+        if entry.api > API_VERSION:
             raise PluginError(
                 f"{entry.name!r} needs plugin API {entry.api}, this fsframe has "
-                f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
+                f"{API_VERSION}; upgrade fsframe or install an older plugin"
             )
         if entry.name in entry.aliases or len(set(entry.aliases)) < len(entry.aliases):
             raise PluginError(f"{entry.name!r} has a duplicate alias, or its own name as an alias")
