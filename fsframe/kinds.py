@@ -11,7 +11,7 @@ import json
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import attrs
 
@@ -38,12 +38,11 @@ class Kind(Protocol):
     def choices(self) -> tuple[str, ...]: ...
 
 
+_Bound = float | None
+
+
 def real(
-    least: float | None = None,
-    most: float | None = None,
-    *,
-    above: float | None = None,
-    below: float | None = None,
+    least: _Bound = None, most: _Bound = None, *, above: _Bound = None, below: _Bound = None
 ) -> Kind:
     """A finite number, with inclusive (least, most) or exclusive (above, below) bounds.
 
@@ -162,17 +161,35 @@ def stages() -> Kind:
     return _Stages()
 
 
-class _PlainKind:
-    """Base of kinds that convert text like other values and offer no words for completion."""
+class _KindBase:
+    """Base of the kinds here: text is converted like other values, and there are no words.
+
+    `python` is the type for annotations.
+    """
+
+    python: ClassVar[str] = "str"
+
+    def convert(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        raise NotImplementedError
 
     def parse(self, text: str) -> Any:
-        return self.convert(text)  # type: ignore[attr-defined]
+        return self.convert(text)
 
     def choices(self) -> tuple[str, ...]:
         return ()
 
+    def annotation(self) -> str:
+        return self.python
 
-class _Number(_PlainKind):
+    def _broken(self, detail: str = "") -> ValueError:
+        """The error that says the rule."""
+        return ValueError(f"must be {self.describe()}{detail}")
+
+
+class _Number(_KindBase):
     """Base of numeric kinds: `_stored` returns the number to store, or None if out of range."""
 
     def convert(self, value: Any) -> Any:
@@ -182,14 +199,14 @@ class _Number(_PlainKind):
             with contextlib.suppress(OverflowError):
                 number = self._stored(value)
         if number is None:
-            raise ValueError(f"must be {self.describe()}")  # type: ignore[attr-defined]
+            raise self._broken()
         return number
 
     def parse(self, text: str) -> Any:
         try:
             return self.convert(self._number_in(text.strip()))
         except ValueError:
-            raise ValueError(f"must be {self.describe()}") from None  # type: ignore[attr-defined]
+            raise self._broken() from None
 
     def _stored(self, number: Any) -> float | None:
         raise NotImplementedError
@@ -201,41 +218,48 @@ class _Number(_PlainKind):
 
 @attrs.frozen
 class _Real(_Number):
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
+    python = "float"
+    noun: ClassVar[str] = "a number"
+
+    least: _Bound = None
+    most: _Bound = None
+    above: _Bound = None
+    below: _Bound = None
 
     def _stored(self, number: Any) -> float | None:
         converted = float(number)
-        return converted if math.isfinite(converted) and _within(converted, self) else None
+        return converted if math.isfinite(converted) and self._holds(converted) else None
+
+    def _holds(self, number: float) -> bool:
+        return (
+            (self.least is None or number >= self.least)
+            and (self.most is None or number <= self.most)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
 
     def describe(self) -> str:
-        return "a number" + _range(self)
+        bounds = {"≥": self.least, ">": self.above, "≤": self.most, "<": self.below}
+        parts = [
+            f"{sign} {bound:g}" if isinstance(bound, float) else f"{sign} {bound}"
+            for sign, bound in bounds.items()
+            if bound is not None
+        ]
+        return " ".join([self.noun, *([" and ".join(parts)] if parts else [])])
 
-    def annotation(self) -> str:
-        return "float"
 
-
-@attrs.frozen
-class _Integer(_Number):
-    least: int | None = None
-    most: int | None = None
-    above: int | None = None
-    below: int | None = None
+class _Integer(_Real):
+    python = "int"
+    noun = "a whole number"
 
     def _stored(self, number: Any) -> int | None:
-        return int(number) if _is_whole(number) and _within(int(number), self) else None
-
-    def describe(self) -> str:
-        return "a whole number" + _range(self)
-
-    def annotation(self) -> str:
-        return "int"
+        return int(number) if _is_whole(number) and self._holds(int(number)) else None
 
 
 @attrs.frozen
 class _CountOrFraction(_Number):
+    python = "int | float"
+
     def convert(self, value: Any) -> Any:
         percent = isinstance(value, str) and value.strip().endswith("%")
         return self.parse(value) if percent else super().convert(value)
@@ -255,45 +279,21 @@ class _CountOrFraction(_Number):
     def describe(self) -> str:
         return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
 
-    def annotation(self) -> str:
-        return "int | float"
-
 
 def _is_whole(number: Any) -> bool:
     # Integers are always finite, and `isfinite` raises OverflowError for 10**400.
     return isinstance(number, numbers.Integral) or (math.isfinite(number) and int(number) == number)
 
 
-def _within(number: float, bounds: Any) -> bool:
-    return (
-        (bounds.least is None or number >= bounds.least)
-        and (bounds.most is None or number <= bounds.most)
-        and (bounds.above is None or number > bounds.above)
-        and (bounds.below is None or number < bounds.below)
-    )
-
-
-def _range(bounds: Any) -> str:
-    parts = [
-        f"{sign} {bound:g}" if isinstance(bound, float) else f"{sign} {bound}"
-        for sign, bound in (
-            ("≥", bounds.least),
-            (">", bounds.above),
-            ("≤", bounds.most),
-            ("<", bounds.below),
-        )
-        if bound is not None
-    ]
-    return " " + " and ".join(parts) if parts else ""
-
-
 @attrs.frozen
-class _Flag:
+class _Flag(_KindBase):
+    python = "bool"
+
     def convert(self, value: Any) -> bool:
         # numpy's bool is recognized by its name, since it is no subclass of `bool`.
         if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return bool(value)
-        raise ValueError("must be true or false")
+        raise self._broken()
 
     def parse(self, text: str) -> bool:
         word = text.strip().lower()
@@ -301,27 +301,24 @@ class _Flag:
             return True
         if word in ("false", "no", "off", "0"):
             return False
-        raise ValueError("must be true or false")
+        raise self._broken()
 
     def describe(self) -> str:
         return "true or false"
-
-    def annotation(self) -> str:
-        return "bool"
 
     def choices(self) -> tuple[str, ...]:
         return ("true", "false")
 
 
 @attrs.frozen
-class _Choice(_PlainKind):
+class _Choice(_KindBase):
     words: tuple[str, ...]
 
     def convert(self, value: Any) -> str:
         if isinstance(value, str) and value in self.words:
             return str(value)
         hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
-        raise ValueError(f"must be {self.describe()}{hint}")
+        raise self._broken(hint)
 
     def describe(self) -> str:
         return " or ".join(self.words)
@@ -339,7 +336,7 @@ def offered_by(kind: Kind) -> str:
 
 
 @attrs.frozen
-class _Offered(_PlainKind):
+class _Offered(_KindBase):
     registry: str
 
     def _offers(self) -> Any:
@@ -349,54 +346,47 @@ class _Offered(_PlainKind):
 
     def convert(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"must be {self.describe()}")
+            raise self._broken()
         try:
             self._offers().offer(value)
         except PluginError as error:
             raise ValueError(str(error)) from None
         except RequestError:
             hint = did_you_mean(value, self.choices())
-            raise ValueError(f"must be {self.describe()}{hint}") from None
+            raise self._broken(hint) from None
         return str(value)
 
     def describe(self) -> str:
         return " or ".join(self.choices())
-
-    def annotation(self) -> str:
-        return "str"
 
     def choices(self) -> tuple[str, ...]:
         return tuple(self._offers())
 
 
 @attrs.frozen
-class _Text(_PlainKind):
+class _Text(_KindBase):
     what: str = "text"
 
     def convert(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"must be {self.what}")
+            raise self._broken()
         return str(value)
 
     def describe(self) -> str:
         return self.what
 
-    def annotation(self) -> str:
-        return "str"
-
 
 @attrs.frozen
 class _JsonObject(_Text):
+    python = "str | dict[str, Any]"
+
     def convert(self, value: Any) -> str:
         if isinstance(value, dict):
             try:
                 value = json.dumps(value)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"must be {self.what}: {error}") from None
+                raise self._broken(f": {error}") from None
         return super().convert(value)
-
-    def annotation(self) -> str:
-        return "str | dict[str, Any]"
 
 
 def _real_name(name: str) -> str:
@@ -406,7 +396,7 @@ def _real_name(name: str) -> str:
 
 
 @attrs.frozen
-class _Stages(_PlainKind):
+class _Stages(_KindBase):
     """Text of a chain; its names are looked up when the chain is built."""
 
     def convert(self, value: Any) -> str:
@@ -414,17 +404,14 @@ class _Stages(_PlainKind):
             stages = parse_stages(value if isinstance(value, str) else str(value))
             return format_stages(StageText(_real_name(s.name), s.params) for s in stages)
         except RequestError as error:
-            raise ValueError(f"must be {self.describe()}: {error}") from None
+            raise self._broken(f": {error}") from None
 
     def describe(self) -> str:
         return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
 
-    def annotation(self) -> str:
-        return "str"
-
 
 @attrs.frozen
-class _Optional:
+class _Optional(_KindBase):
     kind: Kind
 
     def convert(self, value: Any) -> Any:
@@ -457,7 +444,7 @@ def _is_none(text: str) -> bool:
 
 
 @attrs.frozen
-class _Either:
+class _Either(_KindBase):
     kinds: tuple[Kind, ...]
 
     def _first(self, method: str, value: Any) -> Any:
@@ -466,7 +453,7 @@ class _Either:
                 return getattr(kind, method)(value)
             except ValueError:
                 continue
-        raise ValueError(f"must be {self.describe()}")
+        raise self._broken()
 
     def convert(self, value: Any) -> Any:
         return self._first("convert", value)
@@ -485,13 +472,13 @@ class _Either:
 
 
 @attrs.frozen
-class _Listing(_PlainKind):
+class _Listing(_KindBase):
     kind: Kind
     least: int = 0
 
     def convert(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise ValueError(f"must be {self.describe()}")
+            raise self._broken()
         items = tuple(self.kind.convert(item) for item in value)
         return self._enough(items)
 
@@ -499,12 +486,12 @@ class _Listing(_PlainKind):
         try:
             items = parse_list(text)
         except RequestError as error:
-            raise ValueError(f"must be {self.describe()}: {error}") from None
+            raise self._broken(f": {error}") from None
         return self._enough(tuple(self.kind.parse(item) for item in items))
 
     def _enough(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(items) < self.least:
-            raise ValueError(f"must be {self.describe()}")
+            raise self._broken()
         return items
 
     def describe(self) -> str:
