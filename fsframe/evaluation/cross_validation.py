@@ -14,22 +14,8 @@ from fsframe.chains.stage import most_tables_held
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.folds import FoldTask, gather_folds
 from fsframe.evaluation.grid import ChainGrid, default_classifier
-from fsframe.evaluation.measuring import (
-    default_measures,
-    find_measures,
-    least_scores,
-)
-from fsframe.evaluation.splits import (
-    Split,
-    folds_in_time,
-    grouped_folds,
-    inner_places,
-    leave_one_group_out,
-    leave_one_out,
-    repeated_folds,
-    strata,
-    unstratified_folds,
-)
+from fsframe.evaluation.measuring import default_measures, find_measures, least_scores
+from fsframe.evaluation.splits import Split, inner_places, splits_of, strata
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -179,17 +165,17 @@ class CrossValidation(WrappingSelector):
             yield str(error)
         if self.base is None:
             return
+        ended, problem = False, ""
         try:
-            has_classifier = ChainGrid.parse(self.base).chains[0].classifier is not None
+            ended = ChainGrid.parse(self.base).chains[0].classifier is not None
         except FsframeError as error:
-            # Together with the classifier's problems: everything is reported at once.
-            yield from _classifier_problems(self.classifier)
-            yield str(error)
-            return
-        if has_classifier and self.classifier:
+            problem = str(error)
+        if ended and self.classifier:
             yield f"the chain `{self.base}` ends with a classifier; {self.classifier} is not used"
-            return
-        yield from _classifier_problems(self.classifier)
+        else:
+            yield from _classifier_problems(self.classifier)
+        # Together with those of the classifier: everything is reported at once.
+        yield from filter(None, [problem])
 
     def chains_of_base(self) -> tuple[Chain, ...]:
         """The chains that each fold chooses from."""
@@ -263,16 +249,14 @@ class CrossValidation(WrappingSelector):
             elif len(grid.chains[0].stages) == 1:
                 for problem in method.missing_problems(data):
                     raise DataError(problem)
-        splits = self._splits(data, run.child(0))
+        splits = splits_of(
+            data, self.scheme, self.folds, self.repeats, run.child(0), stratify=self.stratify
+        )
         if len(grid) > 1:
             for number, split in enumerate(splits):
                 inner = None if data.groups is None else data.groups[split.train]
-                inner_places(
-                    strata(data)[split.train],
-                    inner,
-                    self.inner_folds,
-                    run.child(1).child(number, 0),
-                )
+                stream = run.child(1).child(number, 0)
+                inner_places(strata(data)[split.train], inner, self.inner_folds, stream)
         return splits
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -318,37 +302,6 @@ class CrossValidation(WrappingSelector):
             sizes=self._sizes(data.n_features),
             all_features=self.all_features,
         )
-
-    def _splits(self, data: Dataset, run: Run) -> list[Split]:
-        y, classes, groups = strata(data), data.classes, data.groups
-        if data.times is not None:
-            return folds_in_time(y, data.times.values[:, 0], self.folds, classes, groups)
-        if self.scheme == "leave-one-out":
-            alone = (
-                [str(classes[c]) for c in np.flatnonzero(np.bincount(y) == 1)] if classes else []
-            )
-            if alone:
-                raise DataError(
-                    f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
-                    "learned"
-                )
-            if groups is not None:
-                return leave_one_group_out(y, groups, classes)
-            return leave_one_out(data.n_samples)
-        # Five times two folds: Dietterich 1998.
-        halves = self.scheme == "five-by-two"
-        folds, repeats = (2, 5) if halves else (self.folds, self.repeats)
-        if groups is not None:
-            if not self.stratify:
-                raise RequestError(
-                    "rows have groups, which are assigned whole and as evenly as possible: folds "
-                    "cannot be unstratified"
-                )
-            return grouped_folds(y, groups, folds, repeats, run, classes)
-        if not classes and folds > len(y):
-            raise DataError(f"{len(y)} rows allow at most {len(y)} folds, not {folds}")
-        assign = repeated_folds if self.stratify else unstratified_folds
-        return assign(y, folds, repeats, run, classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -66,8 +66,6 @@ def repeated_folds(
     Members of each class are shuffled and assigned to folds in turn; the next class continues where
     the last one stopped, so that fold sizes differ by at most one row.
     """
-    if folds < 2:
-        raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
     sizes = np.bincount(y)
     small = {code: int(size) for code, size in enumerate(sizes) if 0 < size < folds}
     if small:
@@ -78,11 +76,16 @@ def repeated_folds(
             f"classes with fewer members than the {folds} folds: {listed}; {advice}"
             "--scheme leave-one-out, or leave these rows out"
         )
-    splits = []
-    for repeat in range(repeats):
-        place = deal(y, folds, run.generator(repeat))
-        splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
-    return splits
+    return _splits((deal(y, folds, run.generator(repeat)) for repeat in range(repeats)), folds)
+
+
+def _splits(places: Iterable[NDArray[np.intp]], folds: int) -> list[Split]:
+    """The splits of each repetition, given the fold of every row."""
+    return [
+        Split(repeat, fold, np.flatnonzero(place != fold), np.flatnonzero(place == fold))
+        for repeat, place in enumerate(places)
+        for fold in range(folds)
+    ]
 
 
 def unstratified_folds(
@@ -111,12 +114,9 @@ def unstratified_folds(
     >>> [len(split.test) for split in unstratified_folds(y, 3, 1, Run())]
     [6, 5, 5]
     """
-    if folds < 2 or folds > len(y):
+    if folds > len(y):
         raise RequestError(f"{len(y)} rows make 2 to {len(y)} folds, not {folds}")
-    splits = []
-    for repeat in range(repeats):
-        place = deal(np.zeros(len(y), dtype=np.int64), folds, run.generator(repeat))
-        splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
+    splits = repeated_folds(np.zeros(len(y), dtype=np.int64), folds, repeats, run)
     for split in splits:
         missing = np.setdiff1d(y, y[split.train])
         if missing.size:
@@ -218,8 +218,7 @@ def leave_one_out(n_samples: int) -> list[Split]:
     >>> [split.test.tolist() for split in leave_one_out(3)]
     [[0], [1], [2]]
     """
-    rows = np.arange(n_samples)
-    return [_split(0, row, rows == row) for row in range(n_samples)]
+    return _splits([np.arange(n_samples)], n_samples)
 
 
 def leave_one_group_out(
@@ -240,7 +239,7 @@ def leave_one_group_out(
     """
     names, code = np.unique(groups, return_inverse=True)
     _refuse_lone_classes(y, code, classes)
-    return [_split(0, fold, code == fold) for fold in range(names.size)]
+    return _splits([code], names.size)
 
 
 def grouped_folds(
@@ -267,23 +266,19 @@ def grouped_folds(
         If there are fewer groups than folds, a class occurs in a single group only, so that it
         could not be learned when that group is tested, or a fold would hold a whole class.
     """
-    if folds < 2:
-        raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
     names, code = np.unique(groups, return_inverse=True)
     if names.size < folds:
         raise DataError(f"{names.size} groups cannot be split into {folds} folds; use fewer folds")
     _refuse_lone_classes(y, code, classes)
-    splits = []
-    for repeat in range(repeats):
-        place = deal_groups(y, groups, folds, run.generator(repeat))
+    places = [deal_groups(y, groups, folds, run.generator(repeat)) for repeat in range(repeats)]
+    for place in places:
         alone = [c for c in np.unique(y) if np.unique(place[y == c]).size < 2]
         if alone:
             raise DataError(
                 f"all groups with class {class_text(alone[0], classes)} fall into one fold; it "
                 "could not be learned. Use more folds, or check how groups span classes"
             )
-        splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
-    return splits
+    return _splits(places, folds)
 
 
 def _refuse_lone_classes(y: NDArray[Any], code: NDArray[np.intp], classes: Sequence[Any]) -> None:
@@ -295,15 +290,44 @@ def _refuse_lone_classes(y: NDArray[Any], code: NDArray[np.intp], classes: Seque
         )
 
 
-def _split(repeat: int, fold: int, tested: NDArray[np.bool_]) -> Split:
-    return Split(repeat, fold, np.flatnonzero(~tested), np.flatnonzero(tested))
-
-
 def strata(data: Dataset) -> NDArray[np.int64]:
     """Strata for assigning rows to folds: the classes; a single one for a numeric target."""
     if data.task == "classification":
         return np.asarray(data.y, dtype=np.int64)
     return np.zeros(data.n_samples, dtype=np.int64)
+
+
+def splits_of(
+    data: Dataset, scheme: str, folds: int, repeats: int, run: Run, *, stratify: bool = True
+) -> list[Split]:
+    """The splits of a table by a scheme of `CrossValidation`; rows of a group stay together."""
+    y, classes, groups = strata(data), data.classes, data.groups
+    if data.times is not None:
+        return folds_in_time(y, data.times.values[:, 0], folds, classes, groups)
+    if scheme == "leave-one-out":
+        alone = [str(classes[c]) for c in np.flatnonzero(np.bincount(y) == 1)] if classes else []
+        if alone:
+            raise DataError(
+                f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
+                "learned"
+            )
+        if groups is not None:
+            return leave_one_group_out(y, groups, classes)
+        return leave_one_out(data.n_samples)
+    if scheme == "five-by-two":
+        # Dietterich 1998.
+        folds, repeats = 2, 5
+    if groups is not None:
+        if not stratify:
+            raise RequestError(
+                "rows have groups, which are assigned whole and as evenly as possible: folds "
+                "cannot be unstratified"
+            )
+        return grouped_folds(y, groups, folds, repeats, run, classes)
+    if not classes and folds > len(y):
+        raise DataError(f"{len(y)} rows allow at most {len(y)} folds, not {folds}")
+    assign = repeated_folds if stratify else unstratified_folds
+    return assign(y, folds, repeats, run, classes)
 
 
 def inner_places(

@@ -293,6 +293,19 @@ def _accuracy_of(
     """Accuracy, R² or c-index of some predictions."""
     of = _OF_TASK[tables.task]
     values, pooled = _quality(tables, predicted, parts)
+    return _summarised(name, values, pooled, ratio, (of.lowest, of.highest), units)
+
+
+def _summarised(
+    name: str,
+    values: NDArray[np.float64],
+    pooled: bool,
+    ratio: float,
+    within: tuple[float, float],
+    units: int | None,
+    **more: Any,
+) -> Measure:
+    """A measure by its values, with its mean, error and interval; `more` are further fields."""
     mean = float(values.mean())
     error = float("nan") if pooled else corrected_standard_error(values, ratio)
     return Measure(
@@ -300,8 +313,9 @@ def _accuracy_of(
         values=values,
         mean=mean,
         standard_error=error,
-        interval=interval_within(mean, error, values.size, of.lowest, of.highest, units=units),
+        interval=interval_within(mean, error, values.size, *within, units=units),
         pooled=pooled,
+        **more,
     )
 
 
@@ -325,23 +339,18 @@ def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest:
     by_fold, by_repeat = tables.measured[:, place], tables.measured_repeats[:, place]
     pooled = bool(np.isnan(by_fold[0]).any())
     chain, plain, of_all = by_repeat if pooled else by_fold
-    known = not np.isnan(chain).any()
-    mean = float(chain.mean()) if known else float("nan")
-    error = float("nan") if pooled else corrected_standard_error(chain, ratio)
     # The uncertainty of a measure that needs every class depends on the smallest class.
     trials = max(1, round(units * smallest)) if every_class else units
     share = (lowest, highest) == (0.0, 1.0) and larger
-    return Measure(
-        name=tables.measures[place],
-        values=chain,
-        mean=mean,
-        standard_error=error,
-        undefined="" if known else "it has no value for these predictions",
-        interval=interval_within(
-            mean, error, chain.size, lowest, highest, units=trials if share else None
-        ),
+    return _summarised(
+        tables.measures[place],
+        chain,
+        pooled,
+        ratio,
+        (lowest, highest),
+        trials if share else None,
+        undefined="it has no value for these predictions" if np.isnan(chain).any() else "",
         larger_is_better=bool(larger),
-        pooled=pooled,
         baseline=_mean(plain),
         all_features=_mean(of_all),
     )
@@ -419,8 +428,7 @@ def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     name = next(iter(default_names(stability_metrics)), "")
     if not name:
         return StabilityValue(value=float("nan"), undefined="no default metric is installed")
-    metric = stability_metrics[name]()
-    stability: StabilityValue = metric(kept)
+    stability: StabilityValue = stability_metrics[name]()(kept)
     return stability
 
 
