@@ -299,6 +299,12 @@ def process_space() -> str:
         return ""
 
 
+def in_worker() -> bool:
+    """Whether this is a worker process, started by multiprocessing."""
+    processes = sys.modules.get("multiprocessing")
+    return processes is not None and processes.parent_process() is not None
+
+
 def available_processors() -> int:
     """Number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):

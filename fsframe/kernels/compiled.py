@@ -36,6 +36,7 @@ from fsframe.system import (
     create_file,
     distrust,
     distrust_folder,
+    in_worker,
     trusted_owners,
     user_number,
 )
@@ -424,11 +425,6 @@ def _first_to_announce(file: Path) -> bool:
     return True
 
 
-def _in_worker() -> bool:
-    processes = sys.modules.get("multiprocessing")
-    return processes is not None and processes.parent_process() is not None
-
-
 class _Compiling(event.Listener):
     """Announces the compilation of kernels; cached kernels raise no event.
 
@@ -458,7 +454,7 @@ class _Compiling(event.Listener):
                     "minute longer, later runs reuse the compiled code (`fsframe warm` compiles "
                     "all of it in advance)"
                 )
-        if not _in_worker():
+        if not in_worker():
             self._meanwhile.enter_context(ticking("compiling"))
 
     def on_end(self, event: Any) -> None:

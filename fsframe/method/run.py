@@ -169,11 +169,15 @@ class _Unkept:
         return {name: np.array(value, order="C") for name, value in compute().items()}
 
 
+def _whole(value: Any, least: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise RequestError(f"{what} must be a whole number ≥ {least}, not {value!r}")
+    return int(value)
+
+
 def as_seed(value: Any) -> int:
     """The seed of a run; RequestError unless it is a whole number ≥ 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-        raise RequestError(f"the seed must be a whole number ≥ 0, not {value!r}")
-    return int(value)
+    return _whole(value, 0, "the seed")
 
 
 def as_number(value: Any, of: str) -> int | None:
@@ -184,11 +188,7 @@ def as_number(value: Any, of: str) -> int | None:
     RequestError
         Unless it is a whole number ≥ 1.
     """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise RequestError(f"{of} must be a whole number ≥ 1, not {value!r}")
-    return int(value)
+    return None if value is None else _whole(value, 1, of)
 
 
 def as_size(value: Any) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import attrs
+from attrs import validators
 
 API_VERSION = 1
 """Version of the plugin API: raised by removals, not by new optional arguments or fields."""
@@ -91,24 +92,12 @@ class Deprecated:
         return f"`{name}` is deprecated since {self.since} and will be removed{use}"
 
 
-def _check_requires(_: Any, __: Any, value: tuple[str, ...]) -> None:
-    for each in value:
-        if not isinstance(each, str) or not _REQUIREMENT.fullmatch(each):
-            raise ValueError(
-                "entry requires must be names of distributions such as 'boruta', or with an extra "
-                f"'fsframe[dask]', not {each!r}; version bounds belong in pyproject.toml"
-            )
-
-
-def _check_aliases(_: Any, __: Any, value: tuple[str, ...]) -> None:
-    for each in value:
-        _check_name(None, None, each)
-
-
-def _check_known(_: Any, __: Any, value: Mapping[str, str]) -> None:
-    for word, stage in value.items():
-        _check_name(None, None, word)
-        _check_line(None, attrs.fields(Entry).known_as, stage)
+def _check_requirement(_: Any, __: Any, value: str) -> None:
+    if not isinstance(value, str) or not _REQUIREMENT.fullmatch(value):
+        raise ValueError(
+            "entry requires must be names of distributions such as 'boruta', or with an extra "
+            f"'fsframe[dask]', not {value!r}; version bounds belong in pyproject.toml"
+        )
 
 
 def _tuple(value: Iterable[str] | str) -> tuple[str, ...]:
@@ -173,11 +162,17 @@ class Entry:
     summary: str = attrs.field(default="", converter=_sentence, validator=_check_line)
     reference: str = attrs.field(default="", validator=_check_line)
     api: int = attrs.field(default=API_VERSION, validator=_check_api)
-    requires: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_requires)
-    aliases: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_aliases)
-    known_as: Mapping[str, str] = attrs.field(factory=dict, validator=_check_known, hash=False)
+    requires: tuple[str, ...] = attrs.field(
+        default=(), converter=_tuple, validator=validators.deep_iterable(_check_requirement)
+    )
+    aliases: tuple[str, ...] = attrs.field(
+        default=(), converter=_tuple, validator=validators.deep_iterable(_check_name)
+    )
+    known_as: Mapping[str, str] = attrs.field(
+        factory=dict, validator=validators.deep_mapping(_check_name, _check_line), hash=False
+    )
     deprecated: Deprecated | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Deprecated))
+        default=None, validator=validators.optional(validators.instance_of(Deprecated))
     )
     former_provider: str = attrs.field(default="", validator=_check_line)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from fsframe.registry import entries
 from fsframe.registry.entries import CommandEntry, Entry
 from fsframe.registry.importing import guarded_import, interrupted, missing, needed
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
+from fsframe.system import in_worker
 from fsframe.text import did_you_mean
 
 __all__ = [
@@ -482,10 +482,8 @@ _told: set[str] = set()
 
 
 def _warn_once(text: str) -> None:
-    processes = sys.modules.get("multiprocessing")
     # Workers look up the same names; the main process has already warned.
-    is_worker = processes is not None and processes.parent_process() is not None
-    if text not in _told and not is_worker:
+    if text not in _told and not in_worker():
         _told.add(text)
         warnings.warn(text, PluginWarning, stacklevel=4)
 

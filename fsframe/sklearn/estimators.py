@@ -23,7 +23,7 @@ from fsframe.chains.stage import Stage, StageResult
 from fsframe.evaluation.folds import Constant
 from fsframe.evaluation.measures import CIndex
 from fsframe.kinds import is_stages
-from fsframe.method.answer import feature_table, pair_table
+from fsframe.method.answer import feature_statistics, pair_table
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.run import DEFAULT_MEMORY, Run, as_size
 from fsframe.method.selection import Pair, Selection
@@ -108,20 +108,18 @@ class FittedAttributes:
 
     def _tested(self, attribute: str, column: str) -> NDArray[np.float64]:
         selection = self._fitted_selection()
-        stages = [("stage", selection)]
-        names = [str(place) for place in range(selection.n_features)]
         # The same tables as `fsframe table` writes.
-        if "pairs" in selection.tables and column in (tests := pair_table(names, stages)).columns:
-            pairs = zip(tests.cells("feature"), tests.cells("with"), strict=True)
-            return pair_values(
-                self.pairs_, [(int(a), int(b)) for a, b in pairs], tests.columns[column]
-            )
-        table = feature_table(names, stages)
-        if column not in table.columns:
+        if "pairs" in selection.tables:
+            names = [str(place) for place in range(selection.n_features)]
+            tests = pair_table(names, [("stage", selection)])
+            if column in tests.columns:
+                pairs = zip(tests.cells("feature"), tests.cells("with"), strict=True)
+                tested = [(int(a), int(b)) for a, b in pairs]
+                return pair_values(self.pairs_, tested, tests.columns[column])
+        found = feature_statistics(selection.n_features, selection)
+        if column not in found:
             raise AttributeError(self._lacks(attribute, "tests"))
-        values = np.empty(selection.n_features)
-        values[[int(place) for place in table.cells("feature")]] = table.columns[column]
-        return values
+        return found[column]
 
     def _lacks(self, attribute: str, what: str) -> str:
         kind = type(self).__name__
@@ -647,10 +645,6 @@ class _MethodPredictor(PredictsRows, MethodEstimator):
 
     _method: ClassVar[type[Classifier]]
 
-    def _tasks(self) -> Collection[str]:
-        """The tasks that `y` may belong to."""
-        raise NotImplementedError
-
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the method; returns this estimator.
 
@@ -669,7 +663,12 @@ class _MethodPredictor(PredictsRows, MethodEstimator):
         PluginError
             If the method fails.
         """
-        training, results = self._run(X, y, "auto", self._tasks())
+        classifier = self._chain().classifier
+        assert classifier is not None
+        # A classifier that also predicts numbers, such as knn, is fitted to classes here.
+        classes = isinstance(self, ClassifierMixin)
+        tasks = ("classification",) if classes else classifier.predicts()
+        training, results = self._run(X, y, "auto", tasks)
         (fitted,) = results
         assert isinstance(fitted, FittedOnColumns)
         self._set_fitted(training, fitted)
@@ -681,14 +680,6 @@ class _MethodPredictor(PredictsRows, MethodEstimator):
 class ClassifierEstimator(Predicting, _MethodPredictor):
     """Base of the estimators of classifiers."""
 
-    def _tasks(self) -> Collection[str]:
-        return ("classification",)
-
 
 class RegressorEstimator(PredictingNumbers, _MethodPredictor):
     """Base of the estimators of regressors."""
-
-    def _tasks(self) -> Collection[str]:
-        classifier = self._chain().classifier
-        assert classifier is not None
-        return classifier.predicts()
