@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
+from fsframe.errors import FsframeError, RequestError, UntidyTableError
 from fsframe.evaluation.comparison import ROPE, leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
@@ -159,6 +160,14 @@ class StudyFaults:
         for line in str(problem).split("\n"):
             self.found[f"{self._where}: {spelled}: {line.strip()}"] = None
 
+    @contextlib.contextmanager
+    def of(self, key: str) -> Iterator[None]:
+        """Within this context, an error of fsframe is a problem of `key`, and ends the context."""
+        try:
+            yield
+        except FsframeError as error:
+            self.add(key, error)
+
     def end(self) -> None:
         """Raise a RequestError that lists all problems, if there are any."""
         if self.found:
@@ -257,20 +266,17 @@ def _settings(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, Any]:
 def _measures(texts: Sequence[str], faults: StudyFaults) -> tuple[str, ...]:
     names = []
     for place, text in enumerate(texts):
-        try:
+        with faults.of(f"measures[{place}]"):
             names.append(find_measures([text])[0][0])
-        except FsframeError as error:
-            faults.add(f"measures[{place}]", error)
     return tuple(dict.fromkeys(names))
 
 
 def _leading(tables: Sequence[StudyTable], faults: StudyFaults) -> tuple[str, ...]:
     """The default measure, for a study that names none."""
-    try:
-        return (leading_measure(table.data for table in tables),) if tables else ("accuracy",)
-    except DataError as error:
-        faults.add("tables", error)
-        return ("accuracy",)
+    with faults.of("tables"):
+        if tables:
+            return (leading_measure(table.data for table in tables),)
+    return ("accuracy",)
 
 
 def _protocol(
@@ -303,11 +309,9 @@ def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
         lacking = "classifiers" if selectors else "selectors"
         faults.add(lacking, "selectors and classifiers make a grid: give both, or write chains")
     elif selectors:
-        try:
+        with faults.of("selectors"):
             for text in combined(selectors, classifiers):
                 chains.setdefault(text, "selectors × classifiers")
-        except FsframeError as error:
-            faults.add("selectors", error)
     if not chains and not selectors:
         faults.add("chains", "no chain is given: give chains, or selectors and classifiers")
     return chains
@@ -318,16 +322,13 @@ def _methods(
 ) -> tuple[CrossValidation, ...]:
     methods: dict[str, CrossValidation] = {}
     for text, key in chains.items():
-        try:
+        with faults.of(key):
             ChainGrid.parse(text)
             method = CrossValidation.from_texts({**protocol, "base": text})
-        except FsframeError as error:
-            faults.add(key, error)
-            continue
-        same = grid_of(method).text
-        if same in methods:
-            faults.add(key, f"the chain `{same}` is given twice")
-        methods[same] = method
+            same = grid_of(method).text
+            if same in methods:
+                faults.add(key, f"the chain `{same}` is given twice")
+            methods[same] = method
     return tuple(methods.values())
 
 
@@ -424,12 +425,10 @@ def _check(
     """Check every chain on every table."""
     for table in tables:
         for method in methods:
-            try:
+            with faults.of(f"{table.key} ({table.name})"):
                 refused = method.role_problems(table.data)
                 problems = dict.fromkeys([*refused, *method.check_request(table.data)])
                 if problems:
                     raise RequestError("\n".join(problems))
                 for seed in seeds:
                     method.check(table.data, Run(entropy=seed).child(0))
-            except FsframeError as error:
-                faults.add(f"{table.key} ({table.name})", error)

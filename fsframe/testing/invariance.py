@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -328,17 +327,26 @@ class ReproducibilityChecks(SelectorChecks):
         X = data.X.copy()
         X[::9, 2] = np.nan
         holed = tables.with_columns(data, X)
-        wanted = {p.name for p in method.parameters()} - {"top", "base"}
+        parameters = [p for p in method.parameters() if p.name not in ("top", "base")]
+        changes = [
+            {p.name: value} for p in parameters for value in _others(p, getattr(method, p.name))
+        ]
+        wanted = {p.name for p in parameters}
         # A parameter may matter only with other values of another: change one at a time.
-        for variant in (method, *_variants(method)):
+        for change in ({}, *changes):
             if not wanted:
                 return
-            for each in (data, holed) if method.takes_missing else (data,):
+            try:
+                variant = attrs.evolve(method, **change)
+                wanted -= read_attributes(variant, partial(_select_as_chain, variant, data))
+            except FsframeError:
+                # A value that is refused is not ignored.
+                wanted -= {*change}
+                continue
+            if method.takes_missing:
                 with contextlib.suppress(FsframeError):
-                    read = read_attributes(variant, partial(_select_as_chain, variant, each))
-                    wanted -= read
-        idle = [p for p in method.parameters() if p.name in wanted]
-        unread = [p.name for p in idle if not _refuses(method, p, data)]
+                    wanted -= read_attributes(variant, partial(_select_as_chain, variant, holed))
+        unread = [p.name for p in parameters if p.name in wanted]
         assert not unread, f"never read for any value of the other parameters: {', '.join(unread)}"
 
 
@@ -360,27 +368,7 @@ def _others(parameter: Parameter, value: Any) -> list[Any]:
     return given[1 : 1 + _TRIED]
 
 
-def _variants(method: Selector) -> Iterator[Selector]:
-    """The method with one parameter changed."""
-    for parameter in method.parameters():
-        if parameter.name in ("top", "base"):
-            continue
-        for value in _others(parameter, getattr(method, parameter.name)):
-            with contextlib.suppress(FsframeError):
-                yield attrs.evolve(method, **{parameter.name: value})
-
-
 def _select_as_chain(method: Selector, data: Dataset) -> None:
     """Check the request, then select, as a chain does."""
     list(method.check_request(data))
     method.select(data, seed=2)
-
-
-def _refuses(method: Selector, parameter: Parameter, data: Dataset) -> bool:
-    """Whether another value of the parameter is refused, so that it is not ignored."""
-    for value in _others(parameter, getattr(method, parameter.name)):
-        try:
-            attrs.evolve(method, **{parameter.name: value}).select(data, seed=2)
-        except FsframeError:
-            return True
-    return False

@@ -27,7 +27,7 @@ from fsframe.testing.results import (
     assert_sound,
     p_values_of,
     resamples,
-    small_among,
+    small_p_values,
     some_upstream,
 )
 from fsframe.testing.tables import assert_close, frozen_bytes, shuffled
@@ -73,8 +73,7 @@ class PromiseChecks(SelectorChecks):
             self._assert_level(method.select(tables.noise({task}, 90, n_columns)), task)
 
     def _assert_level(self, selection: Selection, task: str) -> None:
-        for name, p in p_values_of(selection).items():
-            tested, small, said = small_among(p, name)
+        for name, tested, small, said in small_p_values(selection):
             mean = SMALL_P * tested.size
             most = mean + _DEVIATIONS * np.sqrt(mean * (1 - SMALL_P))
             where = f"on a table of noise ({task}), where about {mean:.0f} are expected"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -215,11 +215,13 @@ def p_values_of(selection: Selection) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def small_among(p: NDArray[np.float64], name: str) -> tuple[NDArray[np.float64], int, str]:
-    """The p-values of the columns that have one, how many are small, and this in words."""
-    tested = p[~np.isnan(p)]
-    small = int((tested <= SMALL_P).sum())
-    return tested, small, f"{small} of {tested.size} values of {name!r} are at most {SMALL_P}"
+def small_p_values(selection: Selection) -> Iterator[tuple[str, NDArray[np.float64], int, str]]:
+    """Name of each table of p-values, those that columns have, how many are small, and words."""
+    for name, p in p_values_of(selection).items():
+        tested = p[~np.isnan(p)]
+        small = int((tested <= SMALL_P).sum())
+        words = f"{small} of {tested.size} values of {name!r} are at most {SMALL_P}"
+        yield name, tested, small, words
 
 
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
@@ -409,8 +411,7 @@ class RoleChecks(SelectorChecks):
         X = np.column_stack([draw.normal(size=(240, 200)) + z[:, None], z])
         data = self._with_covariates(X, y, "f201")
         only_if(not list(method.role_problems(data)), "it refuses this table")
-        for name, p in p_values_of(method.select(data)).items():
-            tested, small, said = small_among(p, name)
+        for _, tested, small, said in small_p_values(method.select(data)):
             mean = SMALL_P * tested.size
             assert small <= 3 * mean, (
                 f"{said} where a covariate explains all that columns say about the label, and "
@@ -424,12 +425,10 @@ class RoleChecks(SelectorChecks):
         only_if(p_values_of(method.select(self.table())), "it gives no p-values")
         data = self._noise_in_groups()
         only_if(not list(method.role_problems(data)), "it refuses a table with groups")
-        p_values = p_values_of(method.select(data)).items()
         # A method that neither samples nor permutes leaves groups as they are.
-        counted = {name: p for name, p in p_values if _counted(p[~np.isnan(p)])}
+        counted = [each for each in small_p_values(method.select(data)) if _counted(each[1])]
         only_if(counted, "its p-values are not counted over permutations")
-        for name, p in counted.items():
-            tested, small, said = small_among(p, name)
+        for _, tested, small, said in counted:
             assert small <= _MOST_SMALL * tested.size, (
                 f"{said} on noise that is nearly the same in all rows of a group: permute the "
                 "labels of whole groups (fsframe.resampling.groups), or say in ignores_groups() "
