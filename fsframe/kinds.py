@@ -38,129 +38,6 @@ class Kind(Protocol):
     def choices(self) -> tuple[str, ...]: ...
 
 
-_Bound = float | None
-
-
-def real(
-    least: _Bound = None, most: _Bound = None, *, above: _Bound = None, below: _Bound = None
-) -> Kind:
-    """A finite number, with inclusive (least, most) or exclusive (above, below) bounds.
-
-    >>> real(above=0).describe()
-    'a number > 0'
-    """
-    return _Real(least, most, above, below)
-
-
-def integer(
-    least: int | None = None,
-    most: int | None = None,
-    *,
-    above: int | None = None,
-    below: int | None = None,
-) -> Kind:
-    """A whole number; ``3.0`` is accepted, ``3.9`` is not.
-
-    >>> integer(1).convert(3.0)
-    3
-    """
-    return _Integer(least, most, above, below)
-
-
-def flag() -> Kind:
-    """True or false."""
-    return _Flag()
-
-
-def is_flag(kind: Kind) -> bool:
-    """Whether a kind accepts only true or false."""
-    return isinstance(kind, _Flag)
-
-
-def is_stages(kind: Kind) -> bool:
-    """Whether a kind accepts the text of a chain, required or optional."""
-    return isinstance(kind.kind if isinstance(kind, _Optional) else kind, _Stages)
-
-
-def annotation(kind: Kind) -> str:
-    """The Python type that a kind accepts, for annotations.
-
-    A kind of another package may provide a method of this name; otherwise it is ``Any``.
-
-    >>> annotation(optional(either(integer(1), choice("auto", "all"))))
-    "int | Literal['auto', 'all'] | None"
-    """
-    make = getattr(kind, "annotation", None)
-    return str(make()) if callable(make) else "Any"
-
-
-def choice(*words: str) -> Kind:
-    """One of the given words."""
-    return _Choice(words)
-
-
-def offered(registry: str) -> Kind:
-    """A name that plugins offer in `registry`, one of the registries of `fsframe.registry`.
-
-    The name must exist; what it refers to is not imported.
-
-    >>> offered("nulls").parse("published")
-    'published'
-    """
-    return _Offered(registry)
-
-
-def text(what: str = "text") -> Kind:
-    """Any text; `what` describes it in a few words."""
-    return _Text(what)
-
-
-def json_object() -> Kind:
-    """A JSON object as text; programs may give a dict.
-
-    >>> json_object().convert({"max_depth": 3})
-    '{"max_depth": 3}'
-    """
-    return _JsonObject("a JSON object")
-
-
-def either(*kinds: Kind) -> Kind:
-    """A value that one of several kinds accepts, tried in order.
-
-    >>> either(real(above=0), choice("cv")).parse("cv")
-    'cv'
-    """
-    return _Either(kinds)
-
-
-def optional(kind: Kind) -> Kind:
-    """A kind, or None."""
-    return _Optional(kind)
-
-
-def listing(kind: Kind, least: int = 0) -> Kind:
-    """A tuple of at least `least` values of one kind, written ``[a,b]``.
-
-    >>> listing(integer()).parse("[1,2]")
-    (1, 2)
-    """
-    return _Listing(kind, least)
-
-
-def count_or_fraction() -> Kind:
-    """A count from 1, or a fraction in (0, 1]: ``1`` is one, ``1.0`` is all.
-
-    >>> count_or_fraction().parse("25%")
-    0.25
-    """
-    return _CountOrFraction()
-
-
-def stages() -> Kind:
-    """The text of a chain, kept in its canonical form."""
-    return _Stages()
-
-
 class _KindBase:
     """Base of the kinds here: text is converted like other values, and there are no words.
 
@@ -217,14 +94,20 @@ class _Number(_KindBase):
 
 
 @attrs.frozen
-class _Real(_Number):
+class real(_Number):
+    """A finite number, with inclusive (least, most) or exclusive (above, below) bounds.
+
+    >>> real(above=0).describe()
+    'a number > 0'
+    """
+
     python = "float"
     noun: ClassVar[str] = "a number"
 
-    least: _Bound = None
-    most: _Bound = None
-    above: _Bound = None
-    below: _Bound = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = attrs.field(default=None, kw_only=True)
+    below: float | None = attrs.field(default=None, kw_only=True)
 
     def _stored(self, number: Any) -> float | None:
         converted = float(number)
@@ -248,7 +131,13 @@ class _Real(_Number):
         return " ".join([self.noun, *([" and ".join(parts)] if parts else [])])
 
 
-class _Integer(_Real):
+class integer(real):
+    """A whole number, bounded likewise; ``3.0`` is accepted, ``3.9`` is not.
+
+    >>> integer(1).convert(3.0)
+    3
+    """
+
     python = "int"
     noun = "a whole number"
 
@@ -257,7 +146,13 @@ class _Integer(_Real):
 
 
 @attrs.frozen
-class _CountOrFraction(_Number):
+class count_or_fraction(_Number):
+    """A count from 1, or a fraction in (0, 1]: ``1`` is one, ``1.0`` is all.
+
+    >>> count_or_fraction().parse("25%")
+    0.25
+    """
+
     python = "int | float"
 
     def convert(self, value: Any) -> Any:
@@ -286,7 +181,9 @@ def _is_whole(number: Any) -> bool:
 
 
 @attrs.frozen
-class _Flag(_KindBase):
+class flag(_KindBase):
+    """True or false."""
+
     python = "bool"
 
     def convert(self, value: Any) -> bool:
@@ -330,13 +227,16 @@ class _Choice(_KindBase):
         return self.words
 
 
-def offered_by(kind: Kind) -> str:
-    """The registry whose names a kind accepts, for kinds made by `offered`; empty for others."""
-    return kind.registry if isinstance(kind, _Offered) else ""
-
-
 @attrs.frozen
-class _Offered(_KindBase):
+class offered(_KindBase):
+    """A name that plugins offer in `registry`, one of the registries of `fsframe.registry`.
+
+    The name must exist; what it refers to is not imported.
+
+    >>> offered("nulls").parse("published")
+    'published'
+    """
+
     registry: str
 
     def _offers(self) -> Any:
@@ -364,7 +264,9 @@ class _Offered(_KindBase):
 
 
 @attrs.frozen
-class _Text(_KindBase):
+class text(_KindBase):
+    """Any text; `what` describes it in a few words."""
+
     what: str = "text"
 
     def convert(self, value: Any) -> str:
@@ -377,8 +279,16 @@ class _Text(_KindBase):
 
 
 @attrs.frozen
-class _JsonObject(_Text):
+class json_object(text):
+    """A JSON object as text; programs may give a dict.
+
+    >>> json_object().convert({"max_depth": 3})
+    '{"max_depth": 3}'
+    """
+
     python = "str | dict[str, Any]"
+
+    what: str = "a JSON object"
 
     def convert(self, value: Any) -> str:
         if isinstance(value, dict):
@@ -396,13 +306,13 @@ def _real_name(name: str) -> str:
 
 
 @attrs.frozen
-class _Stages(_KindBase):
-    """Text of a chain; its names are looked up when the chain is built."""
+class stages(_KindBase):
+    """The text of a chain, kept in its canonical form; its names are looked up with the chain."""
 
     def convert(self, value: Any) -> str:
         try:
-            stages = parse_stages(value if isinstance(value, str) else str(value))
-            return format_stages(StageText(_real_name(s.name), s.params) for s in stages)
+            parsed = parse_stages(value if isinstance(value, str) else str(value))
+            return format_stages(StageText(_real_name(s.name), s.params) for s in parsed)
         except RequestError as error:
             raise self._broken(f": {error}") from None
 
@@ -411,7 +321,9 @@ class _Stages(_KindBase):
 
 
 @attrs.frozen
-class _Optional(_KindBase):
+class optional(_KindBase):
+    """A kind, or None."""
+
     kind: Kind
 
     def convert(self, value: Any) -> Any:
@@ -472,7 +384,13 @@ class _Either(_KindBase):
 
 
 @attrs.frozen
-class _Listing(_KindBase):
+class listing(_KindBase):
+    """A tuple of at least `least` values of one kind, written ``[a,b]``.
+
+    >>> listing(integer()).parse("[1,2]")
+    (1, 2)
+    """
+
     kind: Kind
     least: int = 0
 
@@ -500,3 +418,44 @@ class _Listing(_KindBase):
 
     def annotation(self) -> str:
         return f"Sequence[{annotation(self.kind)}]"
+
+
+def choice(*words: str) -> Kind:
+    """One of the given words."""
+    return _Choice(words)
+
+
+def either(*kinds: Kind) -> Kind:
+    """A value that one of several kinds accepts, tried in order.
+
+    >>> either(real(above=0), choice("cv")).parse("cv")
+    'cv'
+    """
+    return _Either(kinds)
+
+
+def is_flag(kind: Kind) -> bool:
+    """Whether a kind accepts only true or false."""
+    return isinstance(kind, flag)
+
+
+def is_stages(kind: Kind) -> bool:
+    """Whether a kind accepts the text of a chain, required or optional."""
+    return isinstance(kind.kind if isinstance(kind, optional) else kind, stages)
+
+
+def annotation(kind: Kind) -> str:
+    """The Python type that a kind accepts, for annotations.
+
+    A kind of another package may provide a method of this name; otherwise it is ``Any``.
+
+    >>> annotation(optional(either(integer(1), choice("auto", "all"))))
+    "int | Literal['auto', 'all'] | None"
+    """
+    make = getattr(kind, "annotation", None)
+    return str(make()) if callable(make) else "Any"
+
+
+def offered_by(kind: Kind) -> str:
+    """The registry whose names a kind accepts, for kinds made by `offered`; empty for others."""
+    return kind.registry if isinstance(kind, offered) else ""
