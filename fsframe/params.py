@@ -171,13 +171,9 @@ class Parameter:
         """Whether the parameter has no default."""
         return self.default is attrs.NOTHING
 
-    def format(self, value: Any) -> str:
-        """`value` as the text that `kind.parse` reads back."""
-        return format_value(value)
-
 
 def format_value(value: Any) -> str:
-    """A parameter's value as text for the chain grammar.
+    """A parameter's value as text for the chain grammar, which `Kind.parse` reads back.
 
     >>> format_value((1, 2.5)), format_value(True), format_value(None), format_value(("a,b",))
     ('[1,2.5]', 'true', 'none', "['a,b']")

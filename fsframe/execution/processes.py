@@ -20,10 +20,10 @@ from fsframe.execution.engine import (
     check_classes,
 )
 from fsframe.execution.process_start import leave_unguarded_script, start_worker
-from fsframe.kernels.threads import available_threads
 from fsframe.remarks import remark
 from fsframe.system import (
     STOPPING,
+    available_processors,
     process_status,
     signals_handled,
     terminal_signals_blocked,
@@ -67,7 +67,7 @@ class ProcessEngine(Engine):
 
     def __init__(self, workers: int | None = None, patience: float = PATIENCE) -> None:
         leave_unguarded_script()
-        count, most = workers or available_threads(), max(available_threads(), _FEW)
+        count, most = workers or available_processors(), max(available_processors(), _FEW)
         if count > most:
             remark(
                 f"{counted(most, 'worker')} started, not {count}: more than there are "

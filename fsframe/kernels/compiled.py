@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import llvmlite
@@ -51,14 +52,8 @@ class _Results(CompileResultCacheImpl):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._lineno = function.__code__.co_firstlineno
-        self._locator = _Source(function.__code__.co_filename)
-
-
-class _Source:
-    """The source that numba names in its warnings."""
-
-    def __init__(self, file: str) -> None:
-        self._py_file = file
+        # The source that numba names in its warnings.
+        self._locator = SimpleNamespace(_py_file=function.__code__.co_filename)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -141,7 +136,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 )
             elif folder != _beside(self._file) or refused:
                 _note_other_folder(folder)
-            _remove(folder, self._stem(), except_for=_stamp(self._file))
+            _remove(folder, self._stem(), except_for=_sources(self._file.parent))
             return
         KEPT[""] += 1
         _note(
@@ -159,7 +154,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """The key of a signature, and the name of its file."""
         key = repr((self._index_key(sig, codegen), numba.__version__, llvmlite.__version__))
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
-        return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
+        return key, f"{self._stem()}{_sources(self._file.parent)}-{digest}{_SUFFIX}"
 
 
 def _ready_to_link(target_context: Any, code: Any) -> None:
@@ -393,10 +388,6 @@ def _sources(folder: Path) -> str:
         text = repr([(name, state.st_mtime_ns, state.st_size) for name, state in states])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
     return "unknown"
-
-
-def _stamp(file: Path) -> str:
-    return _sources(file.parent)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

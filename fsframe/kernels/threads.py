@@ -8,15 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from fsframe.system import available_processors
-
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def available_threads() -> int:
-    """Number of processors this process may use."""
-    return available_processors()
 
 
 def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:

@@ -13,8 +13,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import MemoryBoundError, RequestError, one_line
-from fsframe.kernels.threads import available_threads
-from fsframe.system import physical_memory
+from fsframe.system import available_processors, physical_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -263,7 +262,7 @@ class Run:
     key: tuple[int, ...] = ()
     memory: int = DEFAULT_MEMORY
     route_memory: int | None = None
-    threads: int = attrs.field(factory=available_threads)
+    threads: int = attrs.field(factory=available_processors)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
     # Of types in higher layers: fsframe.execution.Engine, fsframe.storage.Checkpoint.

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.kernels.threads import available_threads, in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.system import available_processors
 from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
@@ -521,7 +522,7 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
     digest, n_samples = hashlib.sha256(), 0
-    threads = available_threads()
+    threads = available_processors()
     side_by_side = partial(in_threads, threads)
     rows = _usual_rows(dtype.itemsize * len(features))
     fitting = max(1, _BYTES_AT_A_TIME // (dtype.itemsize * len(features)))

@@ -50,7 +50,7 @@ def test_paired_t_test_is_scipys():
     a, b = generator.random((2, 30))
     ours, theirs = paired_t_test(a, b), stats.ttest_rel(a, b)
     assert ours.statistic == pytest.approx(theirs.statistic)
-    assert ours.p_value == pytest.approx(theirs.pvalue) and ours.df == 29
+    assert ours.p_value == pytest.approx(theirs.pvalue)
 
 
 def test_corrected_test_by_hand():
@@ -81,7 +81,7 @@ def test_paired_tests_refuse_what_is_not_paired():
 
 
 def _test(difference, p):
-    return PairedTest(difference=difference, statistic=2.0, p_value=p, df=99)
+    return PairedTest(difference=difference, statistic=2.0, p_value=p)
 
 
 @pytest.mark.parametrize(
@@ -163,11 +163,6 @@ def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
     results = base + np.array([[0.0, 0.001, 0.5]]) + 0.002 * generator.standard_normal((30, 3))
     groups = critical_difference(results).groups
     assert all(2 not in group for group in groups)
-
-
-def test_one_table_is_no_comparison_over_tables():
-    with pytest.raises(DataError, match="at least two"):
-        wilcoxon_holm(np.ones((1, 3)))
 
 
 def test_the_posterior_of_one_difference_is_the_beta_integral():

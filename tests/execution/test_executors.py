@@ -400,7 +400,7 @@ def test_the_engine_is_what_is_asked_for():
 
 def test_no_more_workers_are_started_than_processors_can_use(monkeypatch, capsys):
     monkeypatch.setattr(processes, "_FEW", 1)
-    monkeypatch.setattr(processes, "available_threads", lambda: 1)
+    monkeypatch.setattr(processes, "available_processors", lambda: 1)
     with open_engine(workers=1000) as engine:
         assert engine is not None and engine.workers == 1
     assert "1 worker started, not 1000" in capsys.readouterr().err

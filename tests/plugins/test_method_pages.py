@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.cli import cli
+from fsframe.params import format_value
 from tests.method_pages import PAGES, ROOT, page_of, section_of
 
 PAGES_OF = {
@@ -43,7 +44,7 @@ def text_of(page: str) -> str:
 
 def parameters_of(*names: str) -> dict[str, str]:
     """Names of parameters, with their defaults as pages write them."""
-    return {p.name: p.format(p.default) for name in names for p in METHODS[name].parameters()}
+    return {p.name: format_value(p.default) for name in names for p in METHODS[name].parameters()}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -45,13 +45,12 @@ def info(as_json: bool) -> None:
       fsframe info
     """
     from fsframe.chains.recording import environment
-    from fsframe.kernels.threads import available_threads
     from fsframe.method.run import DEFAULT_MEMORY
-    from fsframe.system import missing_protections
+    from fsframe.system import available_processors, missing_protections
     from fsframe.table.text_file import memory_bound
 
     facts: dict[str, object] = dict(environment())
-    facts["threads"] = available_threads()
+    facts["threads"] = available_processors()
     facts["memory bound"] = f"{DEFAULT_MEMORY / 1024**3:g} GiB"
     facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
     if missing := missing_protections():
@@ -90,10 +89,10 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
       fsframe warm margin interactions
     """
     from fsframe.execution import open_engine
-    from fsframe.kernels.threads import available_threads
+    from fsframe.system import available_processors
 
     begun = time.perf_counter()
-    count = min(workers or available_threads(), len(families) or len(compiled_families()))
+    count = min(workers or available_processors(), len(families) or len(compiled_families()))
 
     def tell(done: CompilationResult) -> None:
         if not as_json:

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
-from fsframe.kernels.threads import available_threads, in_order, read_ahead
+from fsframe.kernels.threads import in_order, read_ahead
 from fsframe.method.run import Run
 from fsframe.resampling.dispatch import equal_parts
+from fsframe.system import available_processors
 from fsframe.table.columns_seen import copy_transposed
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (
@@ -193,7 +194,7 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
     # Workers are still idle.
-    threads = min(available_threads(), max(run.threads, getattr(run.executor, "workers", 1)))
+    threads = min(available_processors(), max(run.threads, getattr(run.executor, "workers", 1)))
     stored = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
     if stored is not None:
         return stored
