@@ -15,10 +15,10 @@ from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run, make_run
 from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import (
+    Method,
     filled_rows,
     first_missing,
     local_upstream,
-    nominal_problems,
     view,
     ways_with_missing,
     weights_in_parts,
@@ -316,7 +316,7 @@ class FittedOnColumns:
 
 
 @attrs.frozen(kw_only=True)
-class Classifier(Parameterised):
+class Classifier(Method):
     """Base of all classifiers; authors declare parameters and write `_fit`.
 
     A method for both classes and numeric targets, such as nearest neighbours, declares this with
@@ -334,25 +334,13 @@ class Classifier(Parameterised):
         scaled. Counted if a run has a memory limit and the classifier sees all columns.
     """
 
-    takes_missing: ClassVar[bool] = False
-    takes_nominal: ClassVar[bool] = False
     table_copies: ClassVar[float] = 1.0
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """As `Selector.role_problems`."""
+        """As `Method.role_problems`."""
         if data.weight_name and data.in_parts:
             yield weights_in_parts(self.method_name(), data.weight_name)
-        yield from nominal_problems(self.method_name(), self.takes_nominal, data)
-
-    def unlike_copies(self) -> str:
-        """As `Selector.unlike_copies`."""
-        return ""
-
-    def check_roles(self, data: Dataset) -> None:
-        """Raise DataError with all `role_problems`."""
-        problems = list(self.role_problems(data))
-        if problems:
-            raise DataError("\n".join(problems))
+        yield from super().role_problems(data)
 
     def _fit(
         self, data: Dataset, upstream: Selection | None, run: Run
@@ -385,10 +373,6 @@ class Classifier(Parameterised):
             ways = ways_with_missing(name, data.task, classifier=True)
             yield f"{name} does not take missing values (NaN); {ways}"
 
-    def missing_taken(self) -> bool:
-        """As `Selector.missing_taken`."""
-        return self.takes_missing
-
     def score_kind(self) -> str:
         """Kind of the scores of `predict_scores`, for measures that depend on it.
 
@@ -399,18 +383,6 @@ class Classifier(Parameterised):
             by how likely a class is, or ``"labels"`` if they only repeat the prediction.
         """
         return "scores"
-
-    def tables_held(self, n_features: int) -> float:
-        """Number of copies (`table_copies`) that it holds of the `n_features` columns it sees."""
-        return self.table_copies
-
-    def bytes_for_rows(self, n_samples: int) -> int:
-        """Bytes that it cannot do without besides copies of the table; 0."""
-        return 0
-
-    def rows_copied(self) -> float:
-        """Number of copies of the table's rows that resampling makes for one fit; 0."""
-        return 0.0
 
     def fit(
         self,

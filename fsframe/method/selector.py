@@ -15,11 +15,11 @@ from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import (
+    Method,
     columns_at_hand,
     first_missing,
     in_whole_table,
     local_upstream,
-    nominal_problems,
     nothing_left,
     one_by_one,
     selectors_for,
@@ -29,7 +29,7 @@ from fsframe.method.stage_view import (
     weights_in_parts,
 )
 from fsframe.method.statement import Statement
-from fsframe.params import Parameterised, number_to_keep
+from fsframe.params import number_to_keep
 from fsframe.registry import in_stage
 from fsframe.registry.registry import stage_words
 from fsframe.table.arrays import as_counts
@@ -39,7 +39,7 @@ from fsframe.table.side_columns import LABELS
 
 
 @attrs.frozen(kw_only=True)
-class Selector(Parameterised):
+class Selector(Method):
     """Base of all selectors; authors declare parameters and write `_select`.
 
     Class attributes declare what the author's part supports; the core does the rest.
@@ -125,12 +125,10 @@ class Selector(Parameterised):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
-    takes_missing: ClassVar[bool] = False
     fills_missing: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
-    takes_nominal: ClassVar[bool] = False
     honours: ClassVar[frozenset[str]] = frozenset()
     takes_kept: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
@@ -145,7 +143,6 @@ class Selector(Parameterised):
     wrapping: ClassVar[bool] = False
     reads_columns: ClassVar[bool] = False
     reads_bytes: ClassVar[bool] = False
-    table_copies: ClassVar[float] = 0.0
 
     top: int | float | None = number_to_keep("the method's own published rule")
 
@@ -354,27 +351,12 @@ class Selector(Parameterised):
         """
         return iter(())
 
-    def missing_taken(self) -> bool:
-        """Whether NaN is allowed with these parameters, as estimators declare to scikit-learn.
-
-        Authors override this if neither `takes_missing` nor a parameter `missing` decides it.
-        """
-        return self.takes_missing and getattr(self, "missing", None) != "refuse"
-
     def ignores_groups(self) -> str:
         """How this method ignores groups of rows, for messages; empty if it does not.
 
         Authors override this if it depends on parameters; a table with groups then raises an error.
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
-
-    def unlike_copies(self) -> str:
-        """Why a row of weight k differs from k equal rows for this method; empty if it does not.
-
-        Authors override this where rows are told apart, such as by neighbours or folds; it may
-        depend on parameters. ``sample_weight`` of `fsframe.sklearn` then raises an error.
-        """
-        return ""
 
     def ignores_time(self) -> str:
         """How this method ignores the order of rows, for messages; empty if it does not.
@@ -395,13 +377,7 @@ class Selector(Parameterised):
         return False
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Roles of columns and rows of `data` that this method does not support.
-
-        Yields
-        ------
-        str
-            A sentence each: which role, why not, what to do.
-        """
+        """As `Method.role_problems`."""
         name = self.method_name()
         ignored = "" if data.groups is None else self.ignores_groups()
         if ignored:
@@ -451,7 +427,7 @@ class Selector(Parameterised):
                     f"the option out and the column too (--drop {','.join(columns.names)}), or use "
                     "a method that honours it"
                 )
-        yield from nominal_problems(name, self.takes_nominal, data)
+        yield from super().role_problems(data)
 
     def works_in_parts(self, data: Dataset) -> bool:
         """Whether it works on `data` in parts with its parameters (`takes_parts`)."""
@@ -471,12 +447,6 @@ class Selector(Parameterised):
             "(FSFRAME_TABLE_MEMORY): put a filter that counts over parts before it, such as "
             f"mim:top={max(1, most // (16 * data.n_samples))}"
         )
-
-    def check_roles(self, data: Dataset) -> None:
-        """Raise DataError with all `role_problems`."""
-        problems = list(self.role_problems(data))
-        if problems:
-            raise DataError("\n".join(problems))
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
         """A sentence that it does not support the label of `data`; nothing if it does."""
@@ -515,22 +485,6 @@ class Selector(Parameterised):
     def tasks_taken(self) -> frozenset[str]:
         """`tasks`, or those of the stages that it resamples."""
         return self.tasks
-
-    def tables_held(self, n_features: int) -> float:
-        """Number of copies (`table_copies`) that this stage, or one that it resamples, holds of the
-        `n_features` columns it sees."""
-        return self.table_copies
-
-    def bytes_for_rows(self, n_samples: int) -> int:
-        """Bytes that this stage, or one that it resamples, cannot do without besides copies of the
-        table, such as for all pairs of rows."""
-        return 0
-
-    def rows_copied(self) -> float:
-        """Number of copies of the table's rows that resampling makes for one fit; 0 without
-        resampling.
-        """
-        return 0.0
 
     def _require_memory(self, data: Dataset, p: int, run: Run) -> None:
         """Refuse a memory limit that is too small for copies of the table."""

@@ -1,19 +1,21 @@
-"""The view that a stage has of its table and of other stages, and its result in the whole table."""
+"""What methods have in common: their view of the table and of other stages, and their result in
+the whole table."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeGuard
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Donors, Selection
+from fsframe.params import Parameterised
 from fsframe.registry import Offer, Registry, classifiers, selectors
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
@@ -144,26 +146,6 @@ def _place(offer: Offer) -> tuple[float, str]:
     return getattr(offer.entry, "named", 0) or math.inf, offer.name
 
 
-def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
-    """Why the method `name` refuses the nominal columns of `data`, if it does.
-
-    Yields
-    ------
-    str
-        One sentence with the columns, and what to do.
-    """
-    places = () if takes_nominal else np.flatnonzero(data.categorical)
-    if len(places):
-        named = some_of([repr(data.feature_names[place]) for place in places])
-        hold = "holds" if len(places) == 1 else "hold"
-        others = selectors_that(lambda method: bool(method.takes_nominal))
-        yield (
-            f"{name} needs numeric columns, and {named} {hold} categories: encode them as "
-            "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
-            f"use a method that accepts them ({others})"
-        )
-
-
 def weights_in_parts(name: str, weights: str) -> str:
     """The message that the method `name` does not support row weights of a table in parts."""
     others = selectors_that(lambda method: bool(method.takes_weighted_parts))
@@ -201,6 +183,83 @@ def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
     ways = [f"fill them in every resample by a stage before it (`{fill} {name}`)"] if fill else []
     ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
     return "; ".join(ways) or "drop or fill them"
+
+
+@attrs.frozen(kw_only=True)
+class Method(Parameterised):
+    """What selectors, classifiers and regressors have in common.
+
+    Attributes
+    ----------
+    takes_missing : bool
+        Whether NaN in the features is allowed.
+    takes_nominal : bool
+        Whether values of nominal columns (`data.categorical`) are only compared for equality, so
+        that other codes of their levels give the same result. Otherwise a table with nominal
+        columns raises an error.
+    table_copies : float
+        How many float64 copies of its table a fit holds in addition to it.
+    """
+
+    takes_missing: ClassVar[bool] = False
+    takes_nominal: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 0.0
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """Roles of columns and rows of `data` that this method does not support.
+
+        Yields
+        ------
+        str
+            A sentence each: which role, why not, what to do.
+        """
+        places = () if self.takes_nominal else np.flatnonzero(data.categorical)
+        if len(places):
+            named = some_of([repr(data.feature_names[place]) for place in places])
+            hold = "holds" if len(places) == 1 else "hold"
+            others = selectors_that(lambda method: bool(method.takes_nominal))
+            yield (
+                f"{self.method_name()} needs numeric columns, and {named} {hold} categories: "
+                "encode them as indicator columns (--encode onehot, encode='onehot'), leave them "
+                f"out (--drop), or use a method that accepts them ({others})"
+            )
+
+    def check_roles(self, data: Dataset) -> None:
+        """Raise DataError with all `role_problems`."""
+        problems = list(self.role_problems(data))
+        if problems:
+            raise DataError("\n".join(problems))
+
+    def missing_taken(self) -> bool:
+        """Whether NaN is allowed with these parameters, as estimators declare to scikit-learn.
+
+        Authors override this if neither `takes_missing` nor a parameter `missing` decides it.
+        """
+        return self.takes_missing and getattr(self, "missing", None) != "refuse"
+
+    def unlike_copies(self) -> str:
+        """Why a row of weight k differs from k equal rows for this method; empty if it does not.
+
+        Authors override this where rows are told apart, such as by neighbours or folds; it may
+        depend on parameters. ``sample_weight`` of `fsframe.sklearn` then raises an error.
+        """
+        return ""
+
+    def tables_held(self, n_features: int) -> float:
+        """Number of copies (`table_copies`) that this stage, or one that it resamples, holds of the
+        `n_features` columns it sees."""
+        return self.table_copies
+
+    def bytes_for_rows(self, n_samples: int) -> int:
+        """Bytes that this stage, or one that it resamples, cannot do without besides copies of the
+        table, such as for all pairs of rows."""
+        return 0
+
+    def rows_copied(self) -> float:
+        """Number of copies of the table's rows that resampling makes for one fit; 0 without
+        resampling.
+        """
+        return 0.0
 
 
 def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
