@@ -22,7 +22,7 @@ from fsframe.registry.importing import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
-from fsframe.table.assembly import Assembled, features_only
+from fsframe.table.assembly import Parts, features_only
 from fsframe.table.column_kinds import level_text
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
@@ -110,8 +110,8 @@ def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
     if is_frame(given):
         names = frame_names(given)
         parts = features_only(FrameColumns(given), worded=names)
-        columns = {name: parts.X[:, place] for place, name in enumerate(parts.feature_names)}
-        return columns, parts.categorical.tolist()
+        columns = {name: parts["X"][:, place] for place, name in enumerate(parts["feature_names"])}
+        return columns, parts["categorical"].tolist()
     table = np.asarray(given)
     if table.ndim not in (1, 2):
         raise InvalidData(f"adjust must be (n_samples,) or (n_samples, q), not {table.ndim}-D")
@@ -350,10 +350,10 @@ def training_table(
         # Sets number and names of features before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
         parts = features_only(FrameColumns(X))
-        codes, warnings = _category_codes(X, parts), parts.warnings
-        nominal, kinds = np.flatnonzero(parts.categorical), dict(parts.kinds)
+        codes, warnings = _category_codes(X, parts), parts["warnings"]
+        nominal, kinds = np.flatnonzero(parts["categorical"]), dict(parts["kinds"])
         X, y = check_X_y(
-            parts.X, y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
+            parts["X"], y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
         )
     else:
         X, y = validate_data(
@@ -517,15 +517,15 @@ def category_places(X: Any) -> set[int]:
     }
 
 
-def _category_codes(X: Any, parts: Assembled) -> Codes:
+def _category_codes(X: Any, parts: Parts) -> Codes:
     """Codes of the categories of a frame, by column."""
     codes: dict[int, Levels] = {}
-    for column, name in enumerate(parts.feature_names):
-        kind = parts.kinds.get(name)
+    for column, name in enumerate(parts["feature_names"]):
+        kind = parts["kinds"].get(name)
         ordered = kind is not None and kind.kind == "ordinal"
-        if not (ordered or parts.categorical[column]):
+        if not (ordered or parts["categorical"][column]):
             continue
-        pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)
+        pairs = zip(frame_texts(X, column), parts["X"][:, column].tolist(), strict=True)
         known = {text: code for text, code in pairs if text}
         if ordered and kind is not None:
             # Also those that no row of fit has.

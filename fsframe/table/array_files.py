@@ -261,8 +261,7 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     of_label = LabelColumn(
         name=label_name,
         table=path,
-        where=lambda row: f"{path}, label {label_name!r}, row {row + 1}",
-        row=lambda row: f"row {row + 1}",
+        decimal=".",
         can_be_left_out=not own_label and isinstance(table.X, np.ndarray),
     )
     found = of_label.read(cells_of_array(raw), task)

@@ -6,68 +6,33 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import EXACT, check_spelled
 from fsframe.table.cells import BadColumn
-from fsframe.table.column_facts import Contents
-from fsframe.table.column_kinds import (
-    ColumnKind,
-    WordsRead,
-    coded_together,
-)
+from fsframe.table.column_kinds import ColumnKind, WordsRead, coded_together
+from fsframe.table.column_names import is_usual_label
 from fsframe.table.columns import check_columns, check_finite, check_names
-from fsframe.table.doubts import Doubts, looks_doubtful
 from fsframe.table.labels import LabelColumn
-from fsframe.table.roles import ROLES, Layout, only, spelled_out
+from fsframe.table.roles import ROLES, Layout, names_of, only, side_roles, spelled_out
 from fsframe.table.table_columns import Columns, not_numbers, way
 from fsframe.table.text_file import is_number, known_texts
 from fsframe.text import counted, some_of
 
+if TYPE_CHECKING:
+    from fsframe.table.column_facts import Contents
+    from fsframe.table.doubts import Doubts
+
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Assembled:
-    """The contents of a table; its fields are named after the arguments of `Dataset.from_arrays`.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
-    feature_names : tuple of str
-    categorical : (n_features,) bool
-    y : (n_samples,) numbers or text, or None
-    label_name : str
-    task : str, optional
-    warnings : tuple of str
-    groups : (n_samples,) text, or None
-    group_name : str
-    kinds : mapping of str to ColumnKind
-        Kinds of columns that do not simply hold numbers.
-    keep : (n_features,) bool, optional
-        Columns that every stage keeps.
-    weights : (n_samples,) numbers, or None
-    weight_name : str
-    """
-
-    X: Any
-    feature_names: tuple[str, ...]
-    categorical: NDArray[np.bool_]
-    y: NDArray[Any] | None
-    label_name: str
-    task: str | None = None
-    warnings: tuple[str, ...]
-    groups: NDArray[Any] | None = None
-    group_name: str = ""
-    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
-    keep: Sequence[bool] | None = None
-    weights: NDArray[Any] | None = None
-    weight_name: str = "weight"
+Parts = dict[str, Any]
+"""The contents of a table, as arguments of `Dataset.from_arrays`."""
 
 
 def from_columns(
@@ -75,10 +40,9 @@ def from_columns(
     roles: Mapping[str, Any],
     task: str | None,
     *,
-    worded: Sequence[str],
     given: Mapping[str, Any],
     contents: Callable[[], Contents],
-) -> Assembled:
+) -> Parts:
     """The contents of a table whose columns have these roles.
 
     Parameters
@@ -87,8 +51,6 @@ def from_columns(
     roles : mapping of str to argument
         The arguments of `fsframe.read` that concern columns.
     task : {"classification", "regression"}, optional
-    worded : sequence of str
-        Columns that are categorical if they hold text.
     given : mapping of str to JSON values
         The arguments of `fsframe.read`.
     contents : callable
@@ -102,6 +64,9 @@ def from_columns(
         If the label is not named and may be another column than the last.
     """
     n, guessed = table.n_fields, roles["label"] is None
+    # Texts in columns of events, and of side roles except for times, are categories.
+    sides = [role.name for role in side_roles() if role.name != "time"]
+    worded = [name for role in ("event", *sides) for name in names_of(roles.get(role))]
     if not table.names:
         # Without a line of names, such roles are assigned later, by the names f1, f2, ….
         later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
@@ -125,13 +90,20 @@ def from_columns(
         )
     assert place is not None
     taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
-    doubts = Doubts(contents, given, taken_up)
+
+    @cache
+    def doubts() -> Doubts:
+        # Imported here, since most tables raise none.
+        from fsframe.table.doubts import Doubts
+
+        return Doubts(contents, given, taken_up)
+
     try:
         names, label_name = _names(table, layout.features, place)
     except DataError as error:
         if guessed:
-            doubts.check_default_label(place, task)
-        raise doubts.untidy(str(error), place) from None
+            doubts().check_default_label(place, task)
+        raise doubts().untidy(str(error), place) from None
     parts = assembled(
         table,
         layout,
@@ -144,10 +116,10 @@ def from_columns(
         guessed=guessed,
         doubts=doubts,
     )
-    return attrs.evolve(parts, warnings=(*warnings, *parts.warnings))
+    return {**parts, "warnings": (*warnings, *parts["warnings"])}
 
 
-def features_only(table: Columns, worded: Sequence[str] = ()) -> Assembled:
+def features_only(table: Columns, worded: Sequence[str] = ()) -> Parts:
     """The contents of a table that has no label: all its columns are features."""
     names = table.names or ()
     if not names:
@@ -175,8 +147,8 @@ def assembled(
     worded: Sequence[str] = (),
     leave_out: bool = False,
     guessed: bool = False,
-    doubts: Doubts | None = None,
-) -> Assembled:
+    doubts: Callable[[], Doubts] | None = None,
+) -> Parts:
     """Assemble the features, label, groups and weights of a table.
 
     Parameters
@@ -196,8 +168,8 @@ def assembled(
         Whether rows without a label are left out.
     guessed : bool
         Whether the label was not named, so that it is the last column.
-    doubts : Doubts, optional
-        Suggests how to settle columns that cannot be used as they are.
+    doubts : callable, optional
+        Returns what suggests how to settle columns that cannot be used as they are.
 
     Raises
     ------
@@ -215,11 +187,11 @@ def assembled(
     warnings: list[str] = []
     at = {column: k for k, column in enumerate(columns)}
     undeclared = [c for c in taken.bad if not mask[at[c]] and c not in layout.orders]
-    if guessed and doubts is not None and place is not None:
-        doubtful = looks_doubtful(
-            table.names or (), label_name, cells[place], bool(undeclared), table.missing
-        )
-        warnings += doubts.check_default_label(place, task) if doubtful else []
+    usual = bool(table.names) and is_usual_label(label_name)
+    if guessed and not usual and doubts is not None and place is not None:
+        asked = doubts()
+        if asked.looks_doubtful(table, cells[place], bool(undeclared)):
+            warnings += asked.check_default_label(place, task)
     missing = _missing_beside(table, layout, cells)
     problems = list(missing.values())
     label = None
@@ -254,7 +226,7 @@ def assembled(
         with _adding_errors_to(problems):
             cells[layout.weight] = _weights(table, layout.weight, cells[layout.weight])
     if unsettled and doubts is not None and place is not None:
-        raise doubts.untidy("\n".join(problems), place)
+        raise doubts().untidy("\n".join(problems), place)
     if problems:
         raise DataError("\n".join(problems))
     known: Any = slice(None)
@@ -264,18 +236,18 @@ def assembled(
     notes = coded_together(words.notes)
     if taken.coded:
         notes.append(f"{taken.coded} cells that hold {taken.codes} were taken as missing")
-    return Assembled(
-        X=X,
-        feature_names=tuple(names),
-        categorical=mask,
-        y=None if label is None else label.values,
-        label_name=label_name,
-        task=None if label is None else label.task,
-        warnings=(*warnings, *notes),
-        kinds=words.kinds,
-        keep=layout.keep,
+    return {
+        "X": X,
+        "feature_names": tuple(names),
+        "categorical": mask,
+        "y": None if label is None else label.values,
+        "label_name": label_name,
+        "task": None if label is None else label.task,
+        "warnings": (*warnings, *notes),
+        "kinds": words.kinds,
+        "keep": layout.keep,
         **layout.of_rows(lambda k: (_column_name(table, k), np.array(cells[k])[known])),
-    )
+    }
 
 
 @contextmanager
@@ -300,7 +272,6 @@ def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
         missing=_missing_in(table, place),
         decimal=table.decimal,
         typed=table.is_typed(place),
-        tells_text=table.decimal is None,
         guessed=guessed,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -24,7 +24,7 @@ from fsframe.table.arrays import (
     whole_weights,
 )
 from fsframe.table.assembly import features_only, from_columns
-from fsframe.table.column_facts import contents_of_frame
+from fsframe.table.column_facts import Contents, contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -35,13 +35,13 @@ from fsframe.table.column_kinds import (
 from fsframe.table.columns import feature_warnings
 from fsframe.table.frames import FrameColumns, check_same_order, is_frame
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
-from fsframe.table.label_guess import numbers_as_codes
 from fsframe.table.roles import Keys, as_keys, asked_sides, names_of, said, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
     events_of,
     feature_sets,
+    numbers_as_codes,
     signed_times,
 )
 from fsframe.table.table_columns import Columns
@@ -190,11 +190,11 @@ class Dataset(FrozenTable):
         if is_frame(X):
             check_same_order(X, {"labels": y, "groups": groups, "weights": weights})
             parts = features_only(FrameColumns(X))
-            X, warnings = parts.X, (*parts.warnings, *warnings)
-            kinds = parts.kinds if kinds is None else kinds
-            feature_names = parts.feature_names if feature_names is None else feature_names
+            X, warnings = parts["X"], (*parts["warnings"], *warnings)
+            kinds = parts["kinds"] if kinds is None else kinds
+            feature_names = parts["feature_names"] if feature_names is None else feature_names
             if categorical is None:
-                categorical = parts.categorical
+                categorical = parts["categorical"]
         matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
         n_samples, n_features = matrix.shape
         names = as_names(feature_names, n_features)
@@ -342,24 +342,20 @@ class Dataset(FrozenTable):
         }  # fmt: skip
         roles |= {"dates": dates, "missing_label": missing_label}
         nominal = categorical if isinstance(categorical, bool) else as_keys(categorical)
-        kind = task if event is None else "regression"
         beside: dict[str, Any] = {}
         if is_annotated(frame):
             table: Columns = AnnotatedColumns.of(frame, layer, roles)
             beside = {name: frame.obs[name] for name in frame.obs}
         else:
             table = FrameColumns(frame)
-        parts = from_columns(
+        data = dataset_of(
             table,
             roles,
-            kind,
-            worded=(*texts, *([] if event is None else [event])),
+            task if event is None else "regression",
+            name,
             given=said({**roles, "drop": as_keys(drop), "categorical": nominal}),
             contents=lambda: contents_of_frame(frame, name),
         )
-        data = cls.from_arrays(**attrs.asdict(parts, recurse=False), name=name)
-        reviewed = feature_warnings(data.matrix, data.feature_names, takes_codes=False)
-        data = attrs.evolve(data, warnings=(*data.warnings, *reviewed))
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)
 
@@ -569,3 +565,22 @@ class Dataset(FrozenTable):
             keep=kept_columns(np.array(kept), len(names)),
             feature_groups=groups,
         )
+
+
+def dataset_of(
+    table: Columns,
+    roles: Mapping[str, Any],
+    task: str | None,
+    name: str,
+    *,
+    given: Mapping[str, Any],
+    contents: Callable[[], Contents],
+) -> Dataset:
+    """The Dataset called `name` of a table, without the roles that a Dataset gives its columns.
+
+    The other arguments are those of `fsframe.table.assembly.from_columns`.
+    """
+    parts = from_columns(table, roles, task, given=given, contents=contents)
+    data = Dataset.from_arrays(**parts, name=name)
+    reviewed = feature_warnings(data.matrix, data.feature_names, takes_codes=table.takes_codes)
+    return attrs.evolve(data, warnings=(*data.warnings, *reviewed))

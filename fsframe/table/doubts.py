@@ -19,6 +19,7 @@ from fsframe.table.column_names import is_usual_label, likely_names, names_raise
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, as_keys, shortened
+from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_number
 from fsframe.text import level_orders, list_part, list_parts, unquoted
 
@@ -52,6 +53,27 @@ class Doubts:
     @cached_property
     def _seen(self) -> Contents:
         return self.contents()
+
+    def looks_doubtful(self, table: Columns, cells: Cells, other_texts: bool) -> bool:
+        """Whether it is doubtful that the last column is the label, so that all must be examined.
+
+        Its name is not usual. `cells` are its numbers or texts; `other_texts` says whether other
+        columns hold undeclared text.
+        """
+        names = table.names or ()
+        if other_texts or any(map(is_usual_label, names)) or names_raise_doubts(names):
+            return True
+        if isinstance(cells, np.ndarray):
+            numbers = set(cells[~np.isnan(cells)].astype(np.float64).tolist())
+        else:
+            different = {text for text in cells if not table.missing(text)}
+            if not all(map(is_number, different)):
+                return 2 * len(different) > len(cells) > _MANY
+            numbers = {float(text) for text in different}
+        whole = all(number.is_integer() for number in numbers if np.isfinite(number))
+        kind = "whole number" if whole else "number"
+        few = len(numbers) <= _FEW and len(names) > _MANY
+        return looks_measured(kind, len(numbers), len(cells)) or (few and bool(likely_names(names)))
 
     def check_default_label(self, last: int, task: str | None) -> list[str]:
         """Warnings about `last`, the label by default; UntidyTableError if it is too doubtful.
@@ -107,44 +129,6 @@ class Doubts:
             guesses.dates = []
         more = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
         return in_short(added(more, self.given), guesses.names, self.given)
-
-
-def looks_doubtful(
-    names: Sequence[str],
-    label_name: str,
-    cells: Cells,
-    other_texts: bool,
-    missing: Callable[[str], bool],
-) -> bool:
-    """Whether it is doubtful that the last column is the label, so that all must be examined.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of all columns; empty if the table has none.
-    label_name : str
-    cells : (n_rows,) numbers or texts
-        The last column.
-    other_texts : bool
-        Whether other columns hold undeclared text.
-    missing : callable
-        Whether a text is a missing value.
-    """
-    if is_usual_label(label_name) and names:
-        return False
-    if other_texts or any(is_usual_label(name) for name in names) or names_raise_doubts(names):
-        return True
-    if isinstance(cells, np.ndarray):
-        numbers = set(cells[~np.isnan(cells)].astype(np.float64).tolist())
-    else:
-        different = {text for text in cells if not missing(text)}
-        if not all(map(is_number, different)):
-            return 2 * len(different) > len(cells) > _MANY
-        numbers = {float(text) for text in different}
-    whole = all(number.is_integer() for number in numbers if np.isfinite(number))
-    return looks_measured("whole number" if whole else "number", len(numbers), len(cells)) or (
-        len(numbers) <= _FEW and len(names) > _MANY and bool(likely_names(names))
-    )
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:

@@ -422,19 +422,6 @@ class Covariate:
     shown: str
 
 
-def numbers_as_codes(name: str, values: NDArray[Any]) -> str:
-    """A warning about a covariate whose numbers are likely codes of batches; empty for others."""
-    levels = np.unique(values)
-    if not TECHNICAL & set(name_words(name)) or not 2 < len(levels) <= _MOST_LEVELS:
-        return ""
-    if (levels != np.round(levels)).any():
-        return ""
-    return (
-        f"{name!r} is adjusted for as a number; if its numbers are codes, say so (--categorical "
-        f"{name}, categorical={name!r})"
-    )
-
-
 def covariates_of(contents: Contents, columns: Iterable[int], label: int) -> list[Covariate]:
     """Those of the columns that look like covariates, the most confounded first.
 

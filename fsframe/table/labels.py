@@ -133,15 +133,13 @@ class LabelColumn:
     table : object
         Name of the table in messages.
     where, row : callable
-        Return the names in messages of a row's cell, and of the row.
+        Return the names in messages of a row's cell, and of the row; by default its number.
     missing : callable
         Whether a text is a missing value.
     decimal : {".", ","}, optional
-        As for `spelled_numbers`.
+        As for `spelled_numbers`; given for files of text, where it is no news that a number is one.
     typed : bool
         Whether the type of the column says that it holds classes.
-    tells_text : bool
-        Whether there is a note that text was read as numbers.
     can_be_left_out : bool
         Whether rows without a label can be left out, for messages.
     guessed : bool
@@ -150,14 +148,17 @@ class LabelColumn:
 
     name: str
     table: object
-    where: Callable[[int], str]
-    row: Callable[[int], str]
+    where: Callable[[int], str] = attrs.field()
+    row: Callable[[int], str] = lambda row: f"row {row + 1}"
     missing: Callable[[str], bool] = is_missing
-    decimal: str | None = "."
+    decimal: str | None = None
     typed: bool = False
-    tells_text: bool = False
     can_be_left_out: bool = True
     guessed: bool = False
+
+    @where.default
+    def _where_by_number(self) -> Callable[[int], str]:
+        return lambda row: f"{self.table}, label {self.name!r}, row {row + 1}"
 
     def read(self, cells: Cells, task: str | None, *, leave_out: bool = False) -> Label:
         """The label in the cells of this column.
@@ -239,7 +240,7 @@ class LabelColumn:
         words = {text for text in set(texts) if not is_number(text)}
         if not words:
             check_spelled(set(texts), "the label")
-            if self.tells_text:
+            if self.decimal is None:
                 notes.append(f"column {self.name!r} holds text, and was read as numbers")
             value = {text: float(text) for text in set(texts)}
             return self._of_numbers(np.array([value[text] for text in texts]), task, where)

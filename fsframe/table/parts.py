@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import in_threads
 from fsframe.system import available_processors
-from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
 from fsframe.table.frames import cells_of, group_values, is_category
-from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (
     Unsound,
     arrays_as_bytes,
@@ -137,21 +135,6 @@ _INSTEAD = {
 """Options that tables in parts do not support, and what to do instead."""
 
 _TRUE_OF_PARTS = (("decimal", "."), ("in_memory", False))
-
-
-def large_in_file(path: Path, kind: str, x: str) -> bool:
-    """Whether the table in a file is so large that it is not loaded, but read in parts."""
-    if kind == "hdf5":
-        with Hdf5Arrays(path) as file:
-            form = file.table_form(x)
-        return form is not None and 8 * form[0][0] * form[0][1] > LARGE
-    if path.stat().st_size < memory_bound() // 200:
-        return False
-    import polars
-
-    frame = polars.scan_ipc(path) if kind == "arrow" else polars.scan_parquet(path, glob=False)
-    rows = int(frame.select(polars.len()).collect().item())
-    return bool(16 * rows * len(frame.collect_schema()) > memory_bound())
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -342,13 +325,9 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     of_label = LabelColumn(
         name=label_name,
         table=what,
-        where=lambda row: f"{what}, label {label_name!r}, row {row + 1}",
-        row=lambda row: f"row {row + 1}",
-        decimal=None,
         typed=isinstance(reader, FrameRows)
         and place is not None
         and is_category(reader.schema[label_name]),
-        tells_text=True,
         can_be_left_out=False,
         guessed=place is not None and label is None,
     )

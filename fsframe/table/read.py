@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import attrs
@@ -17,8 +16,7 @@ from fsframe.table.array_files import (
     labelled_rows,
 )
 from fsframe.table.arrays import freeze
-from fsframe.table.assembly import from_columns
-from fsframe.table.column_facts import contents_of_frame
+from fsframe.table.column_facts import Contents, contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -28,14 +26,10 @@ from fsframe.table.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.table.columns import (
-    feature_groups_of,
-    feature_warnings,
-    find_column,
-)
-from fsframe.table.dataset import Dataset
+from fsframe.table.columns import feature_groups_of, find_column
+from fsframe.table.dataset import Dataset, dataset_of
+from fsframe.table.file_columns import TextInFile
 from fsframe.table.frames import FrameColumns, is_frame
-from fsframe.table.further_files import label_of
 from fsframe.table.reader import (
     ArrayTable,
     Form,
@@ -47,7 +41,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said, spelled_out
 from fsframe.table.sheet import Sheet
-from fsframe.table.source import contents_of_sheet, is_large, load_content
+from fsframe.table.source import is_large, load_content
 from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_number
 from fsframe.text import some_of
@@ -201,7 +195,6 @@ def read(
     sets = feature_groups_of(feature_groups)
     drop, keep = as_keys(drop), as_keys(keep)
     further = asked_sides({"adjust": adjust, **sides}, "read")
-    texts = tuple(name for names_of_role in further.values() for name in names_of_role)
     adjust = further.pop("adjust", [])
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
@@ -272,31 +265,28 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if labels is not None:
-        asked["label"] = label = label_of(table)
+        asked["label"] = label = table.label_name if isinstance(table, ArrayTable) else -1
     if isinstance(table, ArrayTable):
         if missing_label is not None:
             table = labelled_rows(table, label)
         data = dataset_from_arrays(table, asked, task)
         return finished(_ranked(data, orders), table.others)
-    worded = (*texts, *([] if event is None else [event]))
+    columns: Columns = table if isinstance(table, Sheet) else FrameColumns(table, table_path)
+
+    def contents() -> Contents:
+        if isinstance(table, Sheet):
+            return TextInFile.of(table).contents()
+        return contents_of_frame(table, str(table_path))
+
+    if columns.decimal == ",":
+        # A table of few rows that is predicted later may not show it.
+        reading["decimal"] = ","
+    name = table_name(table_path)
+    data = dataset_of(columns, asked, task, name, given=reading, contents=contents)
     if isinstance(table, Sheet):
-        if table.cells.decimal == ",":
-            # A table of few rows that is predicted later may not show it.
-            reading["decimal"] = ","
-        columns: Columns = table
-        contents = partial(contents_of_sheet, table)
-    else:
-        columns = FrameColumns(table, table_path)
-        contents = partial(contents_of_frame, table, str(table_path))
-    parts = from_columns(columns, asked, task, worded=worded, given=reading, contents=contents)
-    titles = parts.feature_names
-    reviewed = feature_warnings(parts.X, titles, takes_codes=columns.takes_codes)
-    notes = (*parts.warnings, *reviewed)
-    if isinstance(table, Sheet):
-        notes = (*table.notes, *notes, *_number_names(table, titles))
-    parts = attrs.evolve(parts, warnings=notes)
-    whole = Dataset.from_arrays(**attrs.asdict(parts, recurse=False), name=table_name(table_path))
-    return finished(whole)
+        notes = (*table.notes, *data.warnings, *_number_names(table, data.feature_names))
+        data = attrs.evolve(data, warnings=notes)
+    return finished(data)
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:

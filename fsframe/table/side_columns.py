@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import days_of
+from fsframe.table.column_names import TECHNICAL, name_words
 from fsframe.text import counted, did_you_mean
 
-_LEVELS, _PARTS = 10, 5
+_LEVELS, _PARTS, _MOST_CODES = 10, 5, 24
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -112,6 +113,19 @@ class SideColumns:
             centred = values - values.mean()
             columns.append(centred / max(float(np.abs(centred).max()), 1e-300))
         return np.stack(columns, axis=1)
+
+
+def numbers_as_codes(name: str, values: NDArray[Any]) -> str:
+    """A warning about a covariate whose numbers are likely codes of batches; empty for others."""
+    levels = np.unique(values)
+    if not TECHNICAL & set(name_words(name)) or not 2 < len(levels) <= _MOST_CODES:
+        return ""
+    if (levels != np.round(levels)).any():
+        return ""
+    return (
+        f"{name!r} is adjusted for as a number; if its numbers are codes, say so (--categorical "
+        f"{name}, categorical={name!r})"
+    )
 
 
 def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:

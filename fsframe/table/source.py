@@ -1,35 +1,24 @@
-"""Sources of tables (text, arrays, frames, parts) behind one interface."""
+"""Open the table in a file, with what further files say of it: names, labels, samples."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.array_files import load_arrays
-from fsframe.table.arrays import column_block
-from fsframe.table.cells import Missing, Taken
-from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
-from fsframe.table.column_kinds import ColumnKind, numbers_of
-from fsframe.table.columns import check_finite, column_word, find_column
-from fsframe.table.dialect import delimiter_name, quoted, unquote
-from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
-from fsframe.table.further_files import (
-    LABEL,
-    Labels,
-    file_beside,
-    rows_of,
-    with_labels,
-    with_names,
-)
-from fsframe.table.number_spellings import numbers_in, spelled_numbers
+from fsframe.table.array_files import LARGE, load_arrays
+from fsframe.table.column_facts import Contents
+from fsframe.table.columns import find_column
+from fsframe.table.dialect import quoted, unquote
+from fsframe.table.file_columns import ArraysInFile, FrameInFile, PartsInFiles, Table, TextInFile
+from fsframe.table.frames import appended, frame_names
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
@@ -42,434 +31,14 @@ from fsframe.table.reader import (
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
-from fsframe.table.table_columns import not_numbers
-from fsframe.table.text_file import is_number, known_texts
-from fsframe.text import counted, did_you_mean, some_of
+from fsframe.table.text_file import load_text, memory_bound
+from fsframe.text import some_of
 
-
-@attrs.frozen(kw_only=True, eq=False)
-class Table:
-    """All columns of a file, before they have roles, with the cells as in the file.
-
-    Each form of files has a subclass, which defines `rows` and `column`.
-
-    Parameters
-    ----------
-    path : Path
-    form : str
-        Description of the format.
-    names : tuple of str
-        One per column, including the label and extra columns; ``f1, f2, …`` if the file has none.
-    n_rows : int
-    spelled_names : tuple of str or None
-        The line of names as spelled; None if the file has none.
-    delimiter : str
-        Between fields of the file; a comma for arrays.
-    decimal : str
-    missing : Missing
-        Which cells are missing.
-    row_names : tuple of str or None
-        Names of the rows that are not a column, such as those of samples in the first line.
-    """
-
-    path: Path
-    form: str
-    names: tuple[str, ...] = attrs.field(repr=False)
-    n_rows: int
-    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
-    delimiter: str = ","
-    decimal: str = attrs.field(default=".", repr=False)
-    missing: Missing = attrs.field(factory=Missing, repr=False)
-    row_names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
-
-    @spelled_names.default
-    def _quoted_names(self) -> tuple[str, ...]:
-        return tuple(quoted(name, ",") for name in self.names)
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        """The cells of some columns as spelled, quotes and blanks included, row by row."""
-        raise NotImplementedError
-
-    def column(self, column: int) -> Column:
-        """The values of a column."""
-        raise NotImplementedError
-
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """Some columns, ascending, as (n_rows, n_columns); DataError if one holds text."""
-        numbers = np.empty((self.n_rows, len(columns)))
-        for place, column in enumerate(columns):
-            values = self.column(column)
-            found = numbers_in(values) if isinstance(values, list) else values
-            if found is None:
-                word = column_word(column, self.names[column])
-                raise DataError(f"{self.path}: {word} holds text, not numbers")
-            numbers[:, place] = found
-        return numbers
-
-    def blocks(self) -> Iterator[Block]:
-        """All columns, some at a time."""
-        yield from (one_column(k, self.column(k)) for k in range(len(self.names)))
-
-    def contents(self) -> Contents:
-        """The facts of all columns."""
-        found = gathered(
-            self.path, self.form, self.names, self.n_rows, self.column, self.blocks(), self.decimal
-        )
-        return attrs.evolve(found, **self._about())
-
-    def _about(self) -> dict[str, Any]:
-        """Fields of `Contents` for tables of this form, besides the facts of columns."""
-        return {"takes_codes": False}
-
-    def filled(
-        self, fill: Mapping[int, float | NDArray[np.float64]]
-    ) -> tuple[Table, int, list[int]]:
-        """The table with missing values filled, their number, and the columns left unchanged.
-
-        Parameters
-        ----------
-        fill : mapping of int to float or (n_rows,) float64
-            Fill values by column, for all rows or for each. Columns of text are left unchanged: the
-            codes of their levels are defined by the training table.
-        """
-        gaps = dict.fromkeys(fill, 0)
-        texts: set[int] = set()
-        order = list(fill)
-        for cells in self.rows(order):
-            for column, cell in zip(order, map(unquote, cells), strict=True):
-                if self.missing(cell):
-                    gaps[column] += 1
-                elif column not in texts:
-                    plain = cell.replace(",", ".") if self.decimal == "," else cell
-                    if not is_number(plain):
-                        texts.add(column)
-        left = [column for column in order if gaps[column] and column in texts]
-        known = {
-            column: np.broadcast_to(fill[column], (self.n_rows,))
-            for column in order
-            if gaps[column] and column not in texts
-        }
-        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Table)}
-        filled = _FilledTable(**fields, inner=self, fill=known)
-        return filled, sum(gaps[column] for column in known), left
-
-    def places(self, features: Sequence[str]) -> list[int]:
-        """Positions of the named columns.
-
-        Raises
-        ------
-        DataError
-            If columns are missing, all of which are named, or a name occurs twice.
-        """
-        place: dict[str, int] = {}
-        twice = set()
-        for column, name in enumerate(self.names):
-            if place.setdefault(name, column) != column:
-                twice.add(name)
-        missing = [name for name in features if name not in place]
-        if missing:
-            raise DataError(self._lacking(missing, len(features)))
-        double = [name for name in features if name in twice]
-        if double:
-            raise DataError(f"{self.path}: several columns are named {double[0]!r}; rename them")
-        return [place[name] for name in features]
-
-    def numbers(self, features: Sequence[str]) -> NDArray[np.float64]:
-        """The named columns in that order as (n_rows, n_features) float64, NaN where missing.
-
-        Raises
-        ------
-        DataError
-            If a column is missing, holds text or an infinite value; the message says where.
-        """
-        places = self.places(features)
-        ascending = sorted(set(places))
-        X = self._numbers(ascending)
-        check_finite(
-            X,
-            lambda row, column: (
-                f"{self.path}, row {row + 1}, "
-                f"{column_word(ascending[column], self.names[ascending[column]])}"
-            ),
-        )
-        return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
-
-    def features(
-        self, features: Sequence[str], kinds: Mapping[str, ColumnKind]
-    ) -> NDArray[np.float64]:
-        """As `numbers`, for features of a Dataset that may have columns of other kinds.
-
-        Levels get the codes that they have in the Dataset, and an unknown level of a nominal column
-        a code above all others.
-
-        Raises
-        ------
-        DataError
-            As in `numbers` and `fsframe.table.column_kinds.numbers_of`.
-        """
-        spelled = {
-            name: kinds[name]
-            for name in features
-            if name in kinds and (kinds[name].levels or kinds[name].kind == "date")
-        }
-        plain = [name for name in features if name not in spelled]
-        sources = {name: kind.column or name for name, kind in spelled.items()}
-        # Report all missing columns together.
-        wanted = list(dict.fromkeys(sources.get(name, name) for name in features))
-        places = dict(zip(wanted, self.places(wanted), strict=True))
-        if not spelled:
-            return self.numbers(features)
-        X = np.empty((self.n_rows, len(features)))
-        at = {name: place for place, name in enumerate(features)}
-        if plain:
-            X[:, [at[name] for name in plain]] = self.numbers(plain)
-        columns = sorted({places[source] for source in sources.values()})
-        cells = [[unquote(cell) for cell in row] for row in self.rows(columns)]
-        for name, kind in spelled.items():
-            place = columns.index(places[sources[name]])
-
-            def where(row: int, name: str = sources[name]) -> str:
-                return f"{self.path}, row {row + 1}, column {name!r}"
-
-            texts = [row[place] for row in cells]
-            X[:, at[name]] = numbers_of(texts, kind, self.missing, where)
-        return X
-
-    def _lacking(self, missing: list[str], needed: int) -> str:
-        shown = []
-        for name in missing[:5]:
-            hint = did_you_mean(name, self.names).removeprefix(". ")
-            shown.append(repr(name) + (f" ({hint})" if hint else ""))
-        return (
-            f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
-            f"{some_of([*shown, *missing[5:]])}; it has {counted(len(self.names), 'column')}"
-        )
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class _FilledTable(Table):
-    """The rows of a table with fill values for missing cells."""
-
-    inner: Table
-    fill: Mapping[int, NDArray[np.float64]]
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        fill = [self.fill.get(column) for column in columns]
-        for row, cells in enumerate(self.inner.rows(columns)):
-            yield [
-                cell if new is None or not self.missing(unquote(cell)) else self._spelled(new[row])
-                for cell, new in zip(cells, fill, strict=True)
-            ]
-
-    def _spelled(self, value: float) -> str:
-        text = repr(float(value)).removesuffix(".0").replace(".", self.decimal)
-        return quoted(text, self.delimiter)
-
-
-if TYPE_CHECKING:
-    from fsframe.table.row_readers import RowReader
-
-# Numbers in one block of columns.
-_BLOCK = 1 << 22
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}
+_LABEL = "class"
+"""Name of a label whose file does not name it."""
 
-
-@attrs.frozen(kw_only=True, eq=False)
-class TextInFile(Table):
-    """The columns of a delimited text.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    """
-
-    sheet: Sheet
-
-    @classmethod
-    def of(cls, sheet: Sheet) -> TextInFile:
-        """The columns of `sheet`; DataError if its rows differ in length."""
-        sheet.check()
-        form = sheet.form or f"text, {delimiter_name(sheet.delimiter)} between fields"
-        names = f"names in the first {sheet.line_word}" if sheet.names else "no names of columns"
-        return cls(
-            path=sheet.path,
-            form=f"{form}, {names}",
-            names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),
-            n_rows=sheet.n_rows,
-            spelled_names=sheet.spelled_names,
-            delimiter=sheet.delimiter,
-            decimal=sheet.cells.decimal,
-            missing=sheet.missing,
-            sheet=sheet,
-        )
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        return self.sheet.rows(columns)
-
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        taken, texts = self._taken(columns, measured=True)
-        if texts:
-            raise not_numbers(self.sheet, {column: taken.bad[column] for column in texts})
-        return np.asarray(taken.X, dtype=np.float64)
-
-    def column(self, column: int) -> Column:
-        taken, texts = self._taken([column])
-        return texts[column] if texts else np.asarray(taken.X[:, 0], dtype=np.float64)
-
-    def blocks(self) -> Iterator[Block]:
-        every = range(self.sheet.n_fields)
-        taken, texts = self._taken(every)
-        width = max(1, _BLOCK // max(1, self.n_rows))
-        for start in every[::width]:
-            block = taken.X[:, start : start + width].astype(np.float64, copy=False)
-            yield start, block, {k: texts[k] for k in texts if start <= k < start + width}
-
-    def _about(self) -> dict[str, Any]:
-        sheet = self.sheet
-        named = sheet.names is not None
-        return {
-            "row_names": sheet.has_row_names, "named": named, "notes": sheet.notes,
-            "label_array": sheet.n_fields - 1 if sheet.labelled else None,
-        }  # fmt: skip
-
-    def _taken(
-        self, columns: Sequence[int], *, measured: bool = False
-    ) -> tuple[Taken, dict[int, list[str | None]]]:
-        """Some columns as numbers, and the texts of those that hold other text."""
-        taken = self.sheet.take(columns)
-        texts: dict[int, list[str | None]] = {}
-        cells_of = self.sheet.take([], sorted(taken.bad)).texts if taken.bad else {}
-        for column, cells in cells_of.items():
-            known = known_texts(cells, self.missing)
-            spelled = spelled_numbers(known, self.decimal, measured=measured)
-            if spelled is None:
-                texts[column] = known
-            else:
-                taken.X[:, columns.index(column)] = spelled[0]
-        return taken, texts
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class ArraysInFile(Table):
-    """Features, in memory or read by columns, followed by the label and other annotations.
-
-    Parameters
-    ----------
-    arrays : ArrayTable
-    """
-
-    arrays: ArrayTable
-
-    @classmethod
-    def of(cls, arrays: ArrayTable, form: str) -> ArraysInFile:
-        """The columns of `arrays`."""
-        names = (*arrays.feature_names, *arrays.others)
-        n_rows = arrays.X.shape[0]
-        return cls(
-            path=arrays.path, form=form, names=names, n_rows=n_rows, row_names=arrays.samples,
-            arrays=arrays,
-        )  # fmt: skip
-
-    @property
-    def _p(self) -> int:
-        return int(self.arrays.X.shape[1])
-
-    def _other(self, column: int) -> NDArray[Any]:
-        return self.arrays.others[self.names[column]]
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        kept = [self._span(c, c + 1)[:, 0] if c < self._p else self._other(c) for c in columns]
-        for cells in zip(*kept, strict=True):
-            # str of a NumPy number is the shortest text that parses to the same number.
-            yield ["" if cell != cell else quoted(str(cell), ",") for cell in cells]
-
-    def column(self, column: int) -> Column:
-        if column < self._p:
-            return np.asarray(self._span(column, column + 1)[:, 0], dtype=np.float64)
-        values = self._other(column)
-        if values.dtype.kind in "UO":
-            return [str(text).strip() or None for text in values.tolist()]
-        return np.asarray(values, dtype=np.float64)
-
-    def blocks(self) -> Iterator[Block]:
-        width = max(1, _BLOCK // max(1, self.n_rows))
-        for start in range(0, self._p, width):
-            block = self._span(start, min(start + width, self._p))
-            yield start, np.asarray(block, dtype=np.float64), {}
-        yield from (one_column(k, self.column(k)) for k in range(self._p, len(self.names)))
-
-    def _about(self) -> dict[str, Any]:
-        arrays = self.arrays
-        return {
-            "label_array": None if arrays.y is None else self._p,
-            "named": arrays.names is not None or bool(arrays.beside),
-            "beside": len(arrays.beside),
-            "without_label": "" if arrays.others else arrays.no_label,
-            "notes": arrays.notes,
-            "leaves_rows_out": bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
-        }
-
-    def _span(self, start: int, stop: int) -> NDArray[Any]:
-        return np.asarray(column_block(self.arrays.X, start, stop))
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class FrameInFile(Table):
-    """The columns of a data frame that a plugin's reader has returned.
-
-    Parameters
-    ----------
-    frame : data frame
-    labelled : bool
-        Whether the last column is the label, from a separate file.
-    """
-
-    frame: Any
-    labelled: bool = False
-
-    @cached_property
-    def _series(self) -> list[Any]:
-        return [series for _, series in columns_of(self.frame)]
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        lists = [series_texts(self._series[column]) for column in columns]
-        yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
-
-    def column(self, column: int) -> Column:
-        return series_values(self._series[column])
-
-    def _about(self) -> dict[str, Any]:
-        label = len(self.names) - 1 if self.labelled else None
-        return {**super()._about(), "label_array": label}
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class PartsInFiles(Table):
-    """The columns of a table in parts; only those asked for are in memory.
-
-    Parameters
-    ----------
-    reader : RowReader
-    """
-
-    reader: RowReader
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        yield from self._taken(columns).rows(range(len(columns)))
-
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        return self._taken(columns)._numbers(range(len(columns)))
-
-    def column(self, column: int) -> Column:
-        return self._taken([column]).column(0)
-
-    def _taken(self, columns: Sequence[int]) -> FrameInFile:
-        self.reader.check()
-        names = tuple(self.names[column] for column in columns)
-        frame = self.reader.frame(names)
-        return FrameInFile(
-            path=self.path, form=self.form, names=names, n_rows=self.n_rows, frame=frame
-        )
+_NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
 
 
 def load_content(
@@ -512,7 +81,7 @@ def load_content(
     if kind not in _FORMS and form.names != Form().names:
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
-        return with_names(table, path, file_beside(form.names, path), form.encoding)
+        return _with_names(table, path, _beside(form.names, path), form.encoding)
     said = form.said()
     reader = reader_named(kind)
     spelled: dict[str, Any] = {}
@@ -546,38 +115,147 @@ def load_content(
     return reader.read(path, **paths)
 
 
+def _beside(given: str | None, path: Path) -> Path:
+    """The file `given`, or the one of that name beside the table at `path` if both were moved."""
+    file = Path(str(given))
+    beside = path.with_name(file.name)
+    return beside if beside.is_file() and not file.exists() else file
+
+
 def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
     """A further file of the table at `path`, with the codes and the encoding of its `form`."""
     spelling = Form(na=form.na, encoding=form.encoding, **spelled)
-    return open_table(file_beside(given, path), spelling, one_column=True)
+    return open_table(_beside(given, path), spelling, one_column=True)
+
+
+def _with_names(
+    table: Sheet | ArrayTable | Any, path: Path, file: Path, encoding: str | None
+) -> Sheet | ArrayTable:
+    """A text or arrays without names of columns, with the names from a file.
+
+    The file has one name in each line, possibly after its number. Repeated names are numbered.
+    DataError if the table has names, or another number of columns, or the file cannot be read.
+    """
+    lines = load_text(file, encoding).decode().splitlines()
+    names = [line.strip() for line in lines if line.strip()]
+    if not isinstance(table, (Sheet, ArrayTable)) or table.names is not None:
+        raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
+    width = table.n_fields if isinstance(table, Sheet) else table.X.shape[1]
+    if len(names) != width:
+        raise DataError(f"{file} has {len(names)} names, and {path} has {width} columns")
+    numbered = [found for name in names if (found := _NUMBERED_LINE.fullmatch(name))]
+    if len(numbered) == width:
+        first = int(numbered[0][1])
+        if [int(found[1]) for found in numbered] == [*range(first, first + width)]:
+            names = [found[2] for found in numbered]
+    times = Counter[str]()
+    unique = []
+    for name in names:
+        times[name] += 1
+        unique.append(name if times[name] == 1 else f"{name} ({times[name]})")
+    notes = table.notes
+    if again := [repr(name) for name, many in times.items() if many > 1]:
+        notes = (*notes, f"names that occur again are numbered: {some_of(again, 3)}")
+    if isinstance(table, ArrayTable):
+        return attrs.evolve(table, names=tuple(unique), notes=notes)
+    spelled = tuple(quoted(name, table.delimiter) for name in unique)
+    return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
 
 
 def _with_labels(
     table: Sheet | ArrayTable | Any, path: Path, form: Form, label: str | int | None
 ) -> Any:
-    """A table with the label from a separate file; DataError if they do not fit."""
+    """A table with the label of each row, from a separate file, as its last column or its label.
+
+    DataError if the table has a label or a column of that name, or the files do not fit.
+
+    Notes
+    -----
+    A text is written anew with the label and parsed again: that takes its size in memory, and as
+    much time as reading it.
+    """
+    names: Sequence[str]
+    if isinstance(table, ArrayTable):
+        names, rows = (*table.feature_names, *table.others), table.X.shape[0]
+    elif isinstance(table, Sheet):
+        names, rows = table.names or tuple(f"f{k + 1}" for k in range(table.n_fields)), table.n_rows
+    else:
+        names, rows = frame_names(table), len(table)
     # The commas of one column of numbers must not separate two.
     decimal = "," if isinstance(table, Sheet) and table.cells.decimal == "," else None
     other = _opened(form.labels, path, form, decimal=decimal)
-    if other.n_rows == rows_of(table) - 1:
+    if other.n_rows == rows - 1:
         # The first label was taken as a name, since it occurs only once.
         other = _opened(form.labels, path, form, decimal=decimal, header=False)
-    width = len(other.names)
+    file, width = other.path, len(other.names)
     cells = [[unquote(cell) for cell in row] for row in other.rows(range(width))]
-    named = [name != f"f{place + 1}" for place, name in enumerate(other.names)]
-    own = [name if known else LABEL for name, known in zip(other.names, named, strict=True)]
+    own = [_LABEL if name == f"f{k + 1}" else name for k, name in enumerate(other.names)]
     place = width - 1
     if label is not None and not (width <= 2 and label == own[place]):
-        place = find_column(other.names, width, label, str(other.path))
-    labels = Labels(
-        path=other.path,
-        name=own[place],
-        texts=[row[place] for row in cells],
-        values=other.column(place),
-        first=[row[0] for row in cells] if width > 1 else None,
-        columns=[repr(name) for name in other.names] if label is None else [],
+        place = find_column(other.names, width, label, str(file))
+    name = own[place]
+    if other.n_rows != rows:
+        raise DataError(
+            f"{file} has {other.n_rows} rows, and {path} has {rows}: a file of labels has "
+            "that of each row, in their order"
+        )
+    if width > 1:
+        own_first = table.column(0) if isinstance(table, Sheet) else []
+        _check_order(path, own_first, other, [row[0] for row in cells], label is None)
+    if isinstance(table, ArrayTable) and table.y is not None:
+        raise DataError(
+            f"{path} has the label {table.label_name!r} already, so that {file} is not needed "
+            "(--labels)"
+        )
+    if name in names:
+        raise DataError(f"{path} has a column {name!r} already, as the label in {file}")
+    if isinstance(table, Sheet):
+        return _with_last_column(table, path, names, name, [row[place] for row in cells])
+    values = other.column(place)
+    if not isinstance(table, ArrayTable):
+        return appended(table, {name: values})
+    y = np.array([text or "" for text in values]) if isinstance(values, list) else values
+    return attrs.evolve(table, y=y, label_name=name)
+
+
+def _check_order(
+    path: Path, own: Sequence[str], labels: Table, first: Sequence[str], unclear: bool
+) -> None:
+    """Raise DataError if a file of labels has the rows in another order, or an unclear label.
+
+    `own` and `first` are the first columns of the table and of the file, which may name the rows.
+    """
+    if own == first and (not unclear or len(labels.names) == 2):
+        return
+    about = "with --samples (samples=) instead of --labels (labels=)"
+    if own != first and sorted(own) == sorted(first):
+        raise DataError(
+            f"the rows of {labels.path} are those of {path} in another order: give it {about}"
+        )
+    if unclear:
+        raise DataError(
+            f"{labels.path} has {len(labels.names)} columns, "
+            f"{some_of(list(map(repr, labels.names)), 4)}: name that of the label "
+            "with --label (label=), by its number if it has no name; a table that names the rows "
+            f"of {path} in its first column is given {about}"
+        )
+
+
+def _with_last_column(
+    sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]
+) -> Sheet:
+    sign = sheet.delimiter
+    head = [*(sheet.spelled_names or names), quoted(name, sign)]
+    rows = zip(sheet.rows(range(sheet.n_fields)), texts, strict=True)
+    lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
+    joined = load_sheet(
+        path,
+        Form(delimiter=sign, decimal=sheet.cells.decimal, header=True, na=sheet.missing.codes),
+        text="".join(sign.join(line) + "\n" for line in lines).encode(),
+        called=sheet.form,
+        notes=sheet.notes,
     )
-    return with_labels(table, path, labels)
+    return attrs.evolve(joined, first_line=sheet.first_line, labelled=True)
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:
@@ -594,10 +272,19 @@ def is_large(path: Path, kind: str, x: str) -> bool:
     """Whether the table in a file is so large that it is not loaded, but read in parts."""
     if kind not in IN_BLOCKS:
         return False
-    # Imported here, since other tables do not need it.
-    from fsframe.table.parts import large_in_file
+    if kind == "hdf5":
+        from fsframe.table.hdf5 import Hdf5Arrays
 
-    return large_in_file(path, kind, x)
+        with Hdf5Arrays(path) as file:
+            form = file.table_form(x)
+        return form is not None and 8 * form[0][0] * form[0][1] > LARGE
+    if path.stat().st_size < memory_bound() // 200:
+        return False
+    import polars
+
+    frame = polars.scan_ipc(path) if kind == "arrow" else polars.scan_parquet(path, glob=False)
+    rows = int(frame.select(polars.len()).collect().item())
+    return bool(16 * rows * len(frame.collect_schema()) > memory_bound())
 
 
 def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Table:
@@ -667,8 +354,3 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
         # A single column is shown, too, but only if blanks do not separate fields, as in `read`.
         source = open_table(path, Form(**form), label=label, one_column=True)
     return source.contents()
-
-
-def contents_of_sheet(sheet: Sheet) -> Contents:
-    """The contents of a text table."""
-    return TextInFile.of(sheet).contents()

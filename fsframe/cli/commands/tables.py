@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
-    from fsframe.table.source import Table
+    from fsframe.table.file_columns import Table
 
 
 @click.command()
@@ -231,7 +231,7 @@ def _imputed(
     seen = [names[column] for column in donors.columns]
     kinds = stored_kinds(record.environment.get("kinds"))
     rows = np.full((table.n_rows, len(names)), np.nan)
-    rows[:, donors.columns] = table.features(seen, kinds)
+    rows[:, donors.columns] = table.numbers(seen, kinds)
     columns = np.array([names.index(name) for name in places.values()])
     values = filled_rows(rows, columns, record.fill, donors)
     return dict(zip(places, values.T, strict=True))
@@ -292,7 +292,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
         features = tuple(features[column] for column in fitted.numbers)
     table = _read_as_run(record, data, given)
     title, rows = _named_rows(table, options["id_name"])
-    X = table.features(features, trained_on.kinds)
+    X = table.numbers(features, trained_on.kinds)
     if trained_on.in_memory:
         _warn_of_other_units(trained_on, features, X)
     # Labels of a table of arrays may be numbers.
