@@ -19,7 +19,7 @@ from fsframe.table.arrays import (
     too_large,
 )
 from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
-from fsframe.table.roles import ROLES, AskedColumns, check_asked
+from fsframe.table.roles import ROLES, AskedColumns, Role, as_keys, with_option
 from fsframe.text import did_you_mean, some_of
 
 MAX_NAME_BYTES = 4_096
@@ -99,7 +99,7 @@ def check_columns(
     beside: Sequence[str] = (),
     label_among: int = 0,
 ) -> AskedColumns:
-    """The columns that `roles` name, found by `find_columns` and checked by `check_asked`.
+    """The columns of all roles; none may have two roles that exclude each other.
 
     Parameters
     ----------
@@ -108,26 +108,45 @@ def check_columns(
     what : object
         The table, for messages.
     roles : mapping of str to keys
-        May contain other arguments of `fsframe.read`, which are ignored.
+        The keys of each role of `ROLES`; True, False and None name no column. Other arguments of
+        `fsframe.read` are ignored.
     beside : sequence of str
         Annotations of the rows, whose places follow those of the columns.
     label_among : int
-        As `n_columns` of `check_asked`.
+        Number of columns: if no label is given, it is the last column that is neither dropped nor
+        names groups or holds weights. With 0, no column is.
+
+    Returns
+    -------
+    dict of str to list of int
+        Their positions, in the order of the keys, by role.
+
+    Raises
+    ------
+    DataError
+        Lists all problems, one per line.
+
+    Examples
+    --------
+    >>> check_columns("abc", 3, "t.csv", {"label": "c", "drop": ["a", "c"], "keep": "a"})
+    Traceback (most recent call last):
+    fsframe.errors.DataError: t.csv: column 3 (c) is the label and cannot be dropped (--drop)
+    t.csv: column 1 (a) is left out (--drop) and cannot be kept (--keep)
     """
 
-    def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        annotated = [key for key in keys if key in beside and ROLES[role].of_rows]
+    def find(role: Role, keys: Sequence[str | int]) -> list[int]:
+        annotated = [key for key in keys if key in beside and role.of_rows]
         others = [key for key in keys if key not in annotated]
-        for key in others if beside and ROLES[role].of_rows else ():
+        for key in others if beside and role.of_rows else ():
             if isinstance(key, str) and not key.isdigit() and key not in (names or ()):
                 hint = did_you_mean(key, [*beside, *(names or ())])
                 raise DataError(
-                    f"{what}, {ROLES[role].word}: there is no column {key!r}"
+                    f"{what}, {role.word}: there is no column {key!r}"
                     + (hint or f"; rows have {some_of(beside, 6)}")
                 )
         return [
             *(n_columns + beside.index(str(key)) for key in annotated),
-            *find_columns(names, n_columns, others, f"{what}, {ROLES[role].word}"),
+            *find_columns(names, n_columns, others, f"{what}, {role.word}"),
         ]
 
     def word(place: int) -> str:
@@ -135,7 +154,30 @@ def check_columns(
             return f"{what}: {beside[place - n_columns]!r}"
         return f"{what}: {column_word(place, names[place] if names else '')}"
 
-    return check_asked(find, word, label_among, **{role: roles.get(role) for role in ROLES})
+    problems: list[str] = []
+    places: dict[str, list[int]] = {}
+    for role in ROLES.values():
+        keys = as_keys(roles.get(role.name))
+        try:
+            places[role.name] = find(role, keys) if keys else []
+        except DataError as error:
+            problems.append(str(error))
+    taken = {place for role in ("drop", "groups", "weight") for place in places.get(role, ())}
+    if roles.get("label") is None:
+        places["label"] = [k for k in reversed(range(label_among)) if k not in taken][:1]
+    for place in dict.fromkeys(place for columns in places.values() for place in columns):
+        its_roles = [role for role in ROLES.values() if place in places.get(role.name, ())]
+        problems += [
+            f"{word(place)} {with_option(role.being, role)} and cannot "
+            f"{with_option(other.verb, other)}"
+            for at, role in enumerate(its_roles)
+            if role.being
+            for other in its_roles[at + 1 :]
+            if other.name not in role.shares
+        ]
+    if problems:
+        raise DataError("\n".join(problems))
+    return places
 
 
 def check_names(

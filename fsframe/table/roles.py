@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.text import unexpected
 
 AskedColumns = Mapping[str, Sequence[int]]
@@ -306,71 +306,8 @@ def shortened(keys: Sequence[str | int], names: Sequence[str]) -> list[str | int
     return list(dict.fromkeys(f"{stem}*" if stem in short else key for key, stem in stem_of))
 
 
-def check_asked(
-    find: Callable[[str, Sequence[str | int]], list[int]],
-    word: Callable[[int], str],
-    n_columns: int = 0,
-    **roles: Any,
-) -> AskedColumns:
-    """Find the columns of all roles, and check that none has two that exclude each other.
-
-    Parameters
-    ----------
-    find : callable
-        Given a role and keys, returns the positions of columns; DataError if there are none.
-    word : callable
-        Returns the name in messages of the column at a position.
-    n_columns : int
-        Number of columns: if no label is given, it is the last column that is neither dropped nor
-        names groups or holds weights. With 0, no column is.
-    roles : str, int, several, bool or None
-        The keys of each role of `ROLES`; True, False and None name no column.
-
-    Returns
-    -------
-    dict of str to list of int
-        Their positions, in the order of the keys, by role.
-
-    Raises
-    ------
-    DataError
-        Lists all problems, one per line.
-
-    Examples
-    --------
-    >>> find = lambda role, keys: ["abc".index(key) for key in keys]
-    >>> check_asked(find, "column {}".format, label="c", drop=["a", "c"], keep="a")
-    Traceback (most recent call last):
-    fsframe.errors.DataError: column 2 is the label and cannot be dropped (--drop)
-    column 0 is left out (--drop) and cannot be kept (--keep)
-    """
-    problems: list[str] = []
-    places: dict[str, list[int]] = {}
-    for role, given in roles.items():
-        keys = as_keys(given)
-        try:
-            places[role] = find(role, keys) if keys else []
-        except DataError as error:
-            problems.append(str(error))
-    taken = {place for role in ("drop", "groups", "weight") for place in places.get(role, ())}
-    if roles.get("label") is None:
-        places["label"] = [k for k in reversed(range(n_columns)) if k not in taken][:1]
-    for place in dict.fromkeys(place for columns in places.values() for place in columns):
-        its_roles = [role for role in ROLES.values() if place in places.get(role.name, ())]
-        problems += [
-            f"{word(place)} {_with_option(role.being, role)} and cannot "
-            f"{_with_option(other.verb, other)}"
-            for at, role in enumerate(its_roles)
-            if role.being
-            for other in its_roles[at + 1 :]
-            if other.name not in role.shares
-        ]
-    if problems:
-        raise DataError("\n".join(problems))
-    return places
-
-
-def _with_option(text: str, role: Role) -> str:
+def with_option(text: str, role: Role) -> str:
+    """What a column of a role does, with the option that declared it, for messages."""
     return text if role.name == "label" else f"{text} ({role.option})"
 
 
