@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -58,15 +59,16 @@ if TYPE_CHECKING:
 CACHE_FOLDER = ".fsframe-parts"
 """The name of the folder beside a table; it may be removed."""
 
-FoundFacts = tuple["ColumnsSeen", int, str, np.dtype[Any]]
-"""Column statistics, number of rows, SHA-256 of the values, and dtype of the features."""
+Found = dict[str, Any]
+"""What a pass over a table finds, as fields of `TableParts`: facts, n_samples, rows_sha256, dtype.
+"""
 
 _OVERHEAD = 1 << 14
 """Upper bound of the bytes of headers in a file of facts."""
 
 
-def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundFacts | None:
-    """The facts that an earlier pass over the table of that identity has stored.
+def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> Found | None:
+    """What an earlier pass over the table of that identity has found and stored.
 
     None if there is no file; also, with a remark, if it is damaged or another user has written it.
     """
@@ -75,42 +77,32 @@ def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundF
     most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
     try:
         content = open_sealed(path, f"facts {identity}", most)
-        return None if content is None else _facts_in(arrays_in_bytes(content), n_rows, n_columns)
-    except Unsound as error:
-        note_unsound(path, error)
-        return None
-
-
-def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> FoundFacts:
-    """The stored facts; Unsound if their form is not that of a table of that shape."""
-    from fsframe.table.columns_seen import ColumnsSeen
-
-    try:
+        if content is None:
+            return None
+        arrays = arrays_in_bytes(content)
         n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
-        small = str(arrays.pop("dtype")) == "uint8"
-    except (KeyError, TypeError, ValueError):
-        raise Unsound("holds other facts") from None
-    empty = ColumnsSeen(n_columns, small).arrays()
-    alike = set(arrays) == set(empty) and all(
-        (values.shape, values.dtype) == (empty[name].shape, empty[name].dtype)
-        for name, values in arrays.items()
-    )
-    if (
-        not alike
-        or n_samples != n_rows
-        or min(arrays["missing"].min(), arrays["infinite"].min()) < 0
-    ):
-        raise Unsound("holds other facts")
-    dtype = np.dtype(np.uint8 if small else np.float64)
-    return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
+        dtype = np.dtype(str(arrays.pop("dtype")))
+        empty = ColumnsSeen(n_columns, dtype == np.uint8).arrays()
+        alike = _forms(arrays) == _forms(empty) and n_samples == n_rows
+        if not alike or min(arrays["missing"].min(), arrays["infinite"].min()) < 0:
+            raise Unsound("holds other facts")
+    except (Unsound, KeyError, TypeError, ValueError) as error:
+        note_unsound(path, error if isinstance(error, Unsound) else "holds other facts")
+        return None
+    facts = ColumnsSeen.from_arrays(arrays)
+    return {"facts": facts, "n_samples": n_samples, "rows_sha256": digest, "dtype": dtype}
 
 
-def save_facts(path: Path, identity: str, facts_of_pass: FoundFacts) -> None:
-    """Store the facts of a pass; failing to do so is not an error."""
-    facts, n_samples, digest, dtype = facts_of_pass
-    about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
-    content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
-    write_sealed(path, content, f"facts {identity}")
+def _forms(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
+    return {name: (values.shape, values.dtype) for name, values in arrays.items()}
+
+
+def save_facts(path: Path, identity: str, found: Found) -> None:
+    """Store what a pass has found; failing to do so is not an error."""
+    about = {"n_samples": found["n_samples"], "digest": found["rows_sha256"]}
+    about["dtype"] = str(found["dtype"])
+    arrays = {key: np.array(value) for key, value in about.items()} | found["facts"].arrays()
+    write_sealed(path, arrays_as_bytes(arrays), f"facts {identity}")
 
 
 BLOCK_BYTES = 1 << 26
@@ -223,12 +215,9 @@ class TableParts:
         The folder is temporary, and next to the kept one. Only for tables with all their columns.
         """
         parent = self.cache_folder.parent if self.owner is None else None
-        facts, n_samples, digest, dtype = _facts_of(self.reader, self.names, self.small)
+        found = _found(self.reader, self.names, self.small)
         folder, owner = temporary_folder(parent)
-        return attrs.evolve(
-            self, n_samples=n_samples, dtype=dtype, facts=facts, rows_sha256=digest,
-            cache_folder=folder, owner=owner,
-        )  # fmt: skip
+        return attrs.evolve(self, **found, cache_folder=folder, owner=owner)
 
 
 def _usual_rows(row_bytes: int) -> int:
@@ -461,14 +450,14 @@ def _one_pass(
     key = json.dumps(identity)
     folder, owner = kept_folder(home, key, notes.append)
     stored = folder / "facts"
-    facts_of_pass = load_facts(stored, key, n_rows, len(features))
-    if facts_of_pass is None:
-        facts_of_pass = _facts_of(reader, features, small)
-        save_facts(stored, key, facts_of_pass)
-    facts, n_samples, digest, dtype = facts_of_pass
+    found = load_facts(stored, key, n_rows, len(features))
+    if found is None:
+        found = _found(reader, features, small)
+        save_facts(stored, key, found)
+    facts = found["facts"]
     wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
     # In a column without values, low and high are infinite.
-    wrong &= facts.missing < n_samples
+    wrong &= facts.missing < found["n_samples"]
     if wrong.any():
         raise DataError(
             f"{reader.what}: feature {features[int(np.flatnonzero(wrong)[0])]!r} holds "
@@ -478,10 +467,7 @@ def _one_pass(
     return TableParts(
         reader=reader,
         names=features,
-        n_samples=n_samples,
-        dtype=dtype,
-        facts=facts,
-        rows_sha256=digest,
+        **found,
         cache_folder=folder,
         most_bytes=memory_bound(),
         small=small,
@@ -489,14 +475,15 @@ def _one_pass(
     )
 
 
-def _facts_of(reader: RowReader, features: tuple[str, ...], small: bool) -> FoundFacts:
-    try:
-        return _pass(reader, features, np.dtype(np.uint8 if small else np.float64))
-    except NotAllBytes:
-        return _pass(reader, features, np.dtype(np.float64))
+def _found(reader: RowReader, features: tuple[str, ...], small: bool) -> Found:
+    """What one pass finds; if `small`, bytes are tried first."""
+    if small:
+        with contextlib.suppress(NotAllBytes):
+            return _pass(reader, features, np.dtype(np.uint8))
+    return _pass(reader, features, np.dtype(np.float64))
 
 
-def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> FoundFacts:
+def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> Found:
     from fsframe.table.columns_seen import ColumnsSeen, copy_transposed
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
@@ -530,7 +517,8 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
         digested.result()
     if not n_samples:
         raise DataError(f"{reader.what} has no rows")
-    return facts, n_samples, digest.hexdigest(), dtype
+    sha256 = digest.hexdigest()
+    return {"facts": facts, "n_samples": n_samples, "rows_sha256": sha256, "dtype": dtype}
 
 
 def _warnings(source: TableParts) -> list[str]:
