@@ -84,10 +84,6 @@ _FORMS = {
 """Forms of cells that are not free text, each with advice as its key."""
 
 
-def _without(columns: Mapping[int, ColumnFacts], taken: Collection[int]) -> dict[int, ColumnFacts]:
-    return {k: column for k, column in columns.items() if k not in taken}
-
-
 class Guesses:
     """The columns of a table besides the label, classified by the question that each raises.
 
@@ -117,26 +113,29 @@ class Guesses:
         taken = self._taken = skip | {label}
         self.free_names = [name for k, name in enumerate(self.names) if k not in taken]
         first_beside = len(contents.columns) - contents.beside
-        free = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
+        rest = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
         beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
-        self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, contents.n_rows)]
-        rest = _without(free, self.identifiers)
+
+        def taken_out(columns: Iterable[int]) -> list[int]:
+            """The columns, about which nothing else is asked."""
+            found = [*columns]
+            for k in found:
+                rest.pop(k, None)
+            return found
+
+        n = contents.n_rows
+        self.identifiers = taken_out(k for k, c in rest.items() if looks_like_identifier(c, n))
         whose = rest | {k: c for k, c in beside.items() if k not in taken}
-        self.people = [k for k, c in whose.items() if self._identifies_groups(k, c)]
+        self.people = taken_out(k for k, c in whose.items() if self._identifies_groups(k, c))
         self.beside = sorted(beside)
-        rest = _without(rest, self.people)
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
-        shared = Counter(column.name for column in contents.columns)
-        first_of = {column.name: k for k, column in reversed([*enumerate(contents.columns)])}
-        self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
-        rest = _without(rest, self.twice)
-        self.stretches = [k for k in stretches_of_time(contents.columns) if k in rest]
-        rest = _without(rest, self.stretches)
+        first = {name: k for k, name in reversed([*enumerate(self.names)])}
+        self.twice = taken_out(k for k, c in rest.items() if first[c.name] != k)
+        self.stretches = taken_out(k for k in stretches_of_time(contents.columns) if k in rest)
         self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
         self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
-        rest = _without(rest, (*self.divides, *self.recoded))
-        self.indicators = self._indicators(rest)
-        rest = _without(rest, self.indicators)
+        taken_out((*self.divides, *self.recoded))
+        self.indicators = taken_out(self._indicators(rest))
         self.scales = self._scales(rest)
         self.odd = [k for k, c in rest.items() if c.odd and k not in self.scales]
         texts = sorted({k for k, c in rest.items() if c.kind == "text"} - {*self.odd, *self.scales})
