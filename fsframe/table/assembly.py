@@ -110,10 +110,8 @@ def from_columns(
         names,
         label_name,
         task,
-        dates=roles["dates"],
+        roles=roles,
         worded=worded,
-        leave_out=roles["missing_label"] == "drop",
-        guessed=guessed,
         doubts=doubts,
     )
     return {**parts, "warnings": (*warnings, *parts["warnings"])}
@@ -143,10 +141,8 @@ def assembled(
     label_name: str = "class",
     task: str | None = None,
     *,
-    dates: str | None = None,
+    roles: Mapping[str, Any] | None = None,
     worded: Sequence[str] = (),
-    leave_out: bool = False,
-    guessed: bool = False,
     doubts: Callable[[], Doubts] | None = None,
 ) -> Parts:
     """Assemble the features, label, groups and weights of a table.
@@ -160,14 +156,10 @@ def assembled(
         Names of the features.
     label_name : str
     task : {"classification", "regression"}, optional
-    dates : {"days"}, optional
-        As in `fsframe.read`.
+    roles : mapping of str to argument, optional
+        The arguments of `fsframe.read`: `dates`, `missing_label`, and whether there is a `label`.
     worded : sequence of str
         Columns that are categorical if they hold text.
-    leave_out : bool
-        Whether rows without a label are left out.
-    guessed : bool
-        Whether the label was not named, so that it is the last column.
     doubts : callable, optional
         Returns what suggests how to settle columns that cannot be used as they are.
 
@@ -178,8 +170,9 @@ def assembled(
     """
     if not table.n_rows:
         raise DataError(f"{table.what} has no rows, only names of columns")
-    layout = table.by_type(layout)
+    roles, layout = roles or {}, table.by_type(layout)
     columns, place = layout.features, layout.label
+    guessed = doubts is not None and roles["label"] is None
     mask = np.array(layout.categorical, dtype=bool)
     beside = [column for column in (layout.groups, layout.weight) if column is not None]
     taken = table.taken(columns, place, beside)
@@ -188,7 +181,8 @@ def assembled(
     at = {column: k for k, column in enumerate(columns)}
     undeclared = [c for c in taken.bad if not mask[at[c]] and c not in layout.orders]
     usual = bool(table.names) and is_usual_label(label_name)
-    if guessed and not usual and doubts is not None and place is not None:
+    if guessed and not usual:
+        assert doubts is not None and place is not None
         asked = doubts()
         if asked.looks_doubtful(table, cells[place], bool(undeclared)):
             warnings += asked.check_default_label(place, task)
@@ -198,11 +192,13 @@ def assembled(
     if place is not None:
         with _adding_errors_to(problems):
             label = _label(table, place, label_name, guessed).read(
-                _with_decimal_points(table, cells[place]), task, leave_out=leave_out
+                _with_decimal_points(table, cells[place]),
+                task,
+                leave_out=roles["missing_label"] == "drop",
             )
             warnings += label.notes
     mask[[at[column] for column in taken.bad if names[at[column]] in worded]] = True
-    words = WordsRead(dates=dates, decimal=table.decimal)
+    words = WordsRead(dates=roles.get("dates"), decimal=table.decimal)
     words.kinds.update((names[at[column]], ColumnKind("boolean")) for column in taken.truths)
     words.notes.extend(
         f"column {names[at[column]]!r} holds text, and was read as numbers"

@@ -357,9 +357,10 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
 
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))
-    contents = gathered(Path(name), DATA_FRAME, names, len(frame), column, blocks)
-    row_names = FrameColumns(frame).has_row_names
-    return attrs.evolve(contents, takes_codes=False, typed=typed, row_names=row_names)
+    return gathered(
+        blocks, column, path=Path(name), form=DATA_FRAME, names=names, n_rows=len(frame),
+        takes_codes=False, typed=typed, row_names=FrameColumns(frame).has_row_names,
+    )  # fmt: skip
 
 
 def one_column(column: int, values: Column) -> Block:
@@ -370,15 +371,17 @@ def one_column(column: int, values: Column) -> Block:
 
 
 def gathered(
-    path: Path,
-    form: str,
+    blocks: Iterable[Block],
+    column_of: Callable[[int], Column],
+    *,
     names: Sequence[str],
     n_rows: int,
-    column_of: Callable[[int], Column],
-    blocks: Iterable[Block],
     decimal: str | None = None,
+    **about: Any,
 ) -> Contents:
     """The contents of a table, from blocks of its columns; `column_of` reads a single one.
+
+    `about` are further fields of `Contents`.
 
     Columns that may have levels are kept as far as there is room: in a text, reading one column
     takes as long as reading all.
@@ -415,14 +418,13 @@ def gathered(
             if earlier != column and not column_facts.constant and column_facts.different:
                 repeated.append((column, earlier))
     return Contents(
-        path=path,
-        form=form,
         n_rows=n_rows,
         columns=tuple(facts),
         repeated_rows=n_rows - len(np.unique(rows)),
         repeated_columns=tuple(repeated),
         column=column_of,
         kept=kept,
+        **about,
     )
 
 

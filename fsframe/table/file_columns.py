@@ -127,10 +127,10 @@ class Table:
 
     def contents(self) -> Contents:
         """The facts of all columns."""
-        found = gathered(
-            self.path, self.form, self.names, self.n_rows, self.column, self.blocks(), self.decimal
-        )
-        return attrs.evolve(found, **self._about())
+        return gathered(
+            self.blocks(), self.column, path=self.path, form=self.form, names=self.names,
+            n_rows=self.n_rows, decimal=self.decimal, **self._about(),
+        )  # fmt: skip
 
     def filled(
         self, fill: Mapping[int, float | NDArray[np.float64]]

@@ -7,7 +7,6 @@ import json
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.kernels.threads import read_ahead
 from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
@@ -371,14 +371,10 @@ class FrozenTable:
         def widened(bounds: tuple[int, int]) -> NDArray[np.float64]:
             return np.ascontiguousarray(self.columns(*bounds).T, dtype="<f8")
 
-        blocks = [] if self.in_parts else list(self.column_blocks())
         # The next block is read and widened while one is hashed.
-        with ThreadPoolExecutor(1) as reader:
-            ahead: Future[NDArray[np.float64]] | None = None
-            for bounds in (*blocks, None):
-                block, ahead = ahead, bounds and reader.submit(widened, bounds)
-                if block is not None:
-                    digest.update(block.result())  # type: ignore[arg-type]
+        blocks = () if self.in_parts else self.column_blocks()
+        for block in read_ahead(map(widened, blocks), threads=2):
+            digest.update(block)  # type: ignore[arg-type]
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
         for role, columns in self.side_columns().items():
