@@ -142,10 +142,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
                 "as a feature it would leak the label"
             )
             leaks.append(Finding((names[rest],), what, option))
-    judged = Guesses(file_contents, label, skip)
-    judged.leave_kinds_of(file_contents.typed)
-    if options.get("dates"):
-        judged.dates = []
+    judged = Guesses(file_contents, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, categorical)
     findings = [*leaks, *findings_of(judged, categorical, group, suggested)]
     suggested["label"] = judged.keys[label]

@@ -94,6 +94,8 @@ class Guesses:
         The column of the label.
     skip : set of int
         Columns that are left out, or have another role.
+    dates : bool
+        Whether dates become days, so that no question about them is left.
 
     Notes
     -----
@@ -105,7 +107,9 @@ class Guesses:
     an ``id`` are categories. Free text is wordy, or has more than half as many values as rows.
     """
 
-    def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
+    def __init__(
+        self, contents: Contents, label: int, skip: set[int], *, dates: bool = False
+    ) -> None:
         self.found = contents
         self.label = label
         self.names = tuple(column.name for column in contents.columns)
@@ -128,7 +132,7 @@ class Guesses:
         whose = rest | {k: c for k, c in beside.items() if k not in taken}
         self.people = taken_out(k for k, c in whose.items() if self._identifies_groups(k, c))
         self.beside = sorted(beside)
-        self.dates = [k for k, c in rest.items() if c.kind == "date"]
+        self.dates = [k for k, c in rest.items() if c.kind == "date" and not dates]
         first = {name: k for k, name in reversed([*enumerate(self.names)])}
         self.twice = taken_out(k for k, c in rest.items() if first[c.name] != k)
         self.stretches = taken_out(k for k in stretches_of_time(contents.columns) if k in rest)
@@ -145,7 +149,10 @@ class Guesses:
             if (2 * rest[k].different > contents.n_rows > _MANY or rest[k].wordy)
             and not is_likely_label(rest[k])
         ]
-        self.texts = [k for k in texts if k not in self.prose]
+        # The types of other columns say what they are.
+        untyped = rest.keys() - {*contents.typed}
+        self.texts = [k for k in texts if k not in self.prose and k in untyped]
+        self.scales = {k: order for k, order in self.scales.items() if k in untyped}
         self.empty = [k for k, c in rest.items() if c.kind == "empty"]
         self.counts = [
             k
@@ -351,28 +358,16 @@ class Guesses:
                     return (second, first, *times) if turned else found
         return ()
 
-    def leave_kinds_of(self, columns: Collection[int]) -> None:
-        """Raise no question about the kinds of these columns: their types say them."""
-        self.texts = [k for k in self.texts if k not in columns]
-        self.scales = {k: order for k, order in self.scales.items() if k not in columns}
-
     @property
     def left_out(self) -> list[int]:
         """Columns that cannot be features.
 
         One that is likely to be a label is not among them, unless it is another form of the label.
         """
-        out = {
-            *self.identifiers,
-            *self.dates,
-            *self.prose,
-            *self.many_codes,
-            *self.empty,
-            *self.people[1:],
-            *self.twice,
-            *self.divides,
-            *self.stretches,
-        }
+        out = set[int]().union(
+            self.identifiers, self.dates, self.prose, self.many_codes, self.empty, self.people[1:],
+            self.twice, self.divides, self.stretches,
+        )  # fmt: skip
         columns = self.found.columns
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}
         return sorted(out | {*self.recoded, *self.indicators})

@@ -90,7 +90,7 @@ class Doubts:
                 f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
                 for doubt in guess.doubts
             ]
-        ways = []
+        ways: list[dict[str, object]] = []
         for place in dict.fromkeys((guess.place, last)):
             if why_no_label(contents.columns[place], contents.n_rows):
                 continue
@@ -108,12 +108,8 @@ class Doubts:
             ways.append(self._suggestion(place, skip, other))
         of = contents.columns[guess.place].name
         apart = guess.place == last or guess.pair is not None
-        raise UntidyTableError(
-            f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
-            + (guess.doubts[0] if apart else f"{of!r} looks more like one")
-            + ". Name the label:",
-            tuple(ways),
-        )
+        why = guess.doubts[0] if apart else f"{of!r} looks more like one"
+        raise _not_named(contents.path, name, why, ways)
 
     def untidy(self, problem: str, label: int) -> DataError:
         """The error about columns that cannot be used as they are, with a suggestion."""
@@ -124,9 +120,7 @@ class Doubts:
         self, label: int, skip: set[int], arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The suggested arguments if `label` is the label, without those already given."""
-        guesses = Guesses(self._seen, label, skip)
-        if self.given.get("dates"):
-            guesses.dates = []
+        guesses = Guesses(self._seen, label, skip, dates=bool(self.given.get("dates")))
         more = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
         return in_short(added(more, self.given), guesses.names, self.given)
 
@@ -145,12 +139,19 @@ def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: s
     measured = len(names) > _MANY and looks_measured(kind, different, len(labels))
     if usual or measured:
         better = [*usual, *(name for name in likely_names(names) if name != last)][:1]
-        raise UntidyTableError(
-            f"{what}: no label is named, and the last column, {last!r}, may not be it: "
-            + (f"{usual[0]!r} looks more like one" if usual else f"{different} different numbers")
-            + ". Name the label:",
-            tuple({"label": name} for name in dict.fromkeys((*better, last))),
-        )
+        why = f"{usual[0]!r} looks more like one" if usual else f"{different} different numbers"
+        ways: list[dict[str, object]] = [{"label": name} for name in dict.fromkeys((*better, last))]
+        raise _not_named(what, last, why, ways)
+
+
+def _not_named(
+    what: object, last: str, why: str, ways: Sequence[dict[str, object]]
+) -> UntidyTableError:
+    return UntidyTableError(
+        f"{what}: no label is named, and the last column, {last!r}, may not be it: {why}. Name the "
+        "label:",
+        tuple(ways),
+    )
 
 
 def added(further: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
