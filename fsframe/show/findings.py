@@ -18,7 +18,7 @@ from fsframe.table.column_names import names_duration
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_words, in_short, spelled_key
 from fsframe.table.label_guess import Covariate
-from fsframe.table.roles import shortened
+from fsframe.table.roles import ROLES, shortened
 from fsframe.table.side_columns import event_levels
 from fsframe.text import counted, some_of
 
@@ -40,22 +40,26 @@ _LIMIT_WORDS = frozenset(
 
 @attrs.frozen
 class Finding:
-    """An open question: columns, what was found about them, and the option that settles it."""
+    """An open question: columns, what was found, and arguments of `fsframe.read` that settle it."""
 
     columns: tuple[str, ...]
     what: str
-    option: str = ""
+    settled: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def option(self) -> str:
+        """The arguments as words of a command."""
+        return shlex.join(as_words(self.settled))
 
 
 def _finding(
-    guesses: Guesses, columns: Sequence[int], what: str, option: str = "", *words: str
+    guesses: Guesses, columns: Sequence[int], what: str, role: str = "", **settled: Any
 ) -> Finding:
-    """A finding about columns; its option is followed by `words`, by default by the columns."""
-    names = tuple(guesses.names[k] for k in columns)
-    if option and not words:
+    """A finding about columns, which is settled by arguments, or by a role for these columns."""
+    if role:
         keys = shortened([guesses.keys[k] for k in columns], guesses.free_names)
-        return Finding(names, what, option_for(option, *keys))
-    return Finding(names, what, shlex.join([option, *words]) if option else "")
+        settled[role] = keys if ROLES[role].given == "columns" or len(keys) > 1 else keys[0]
+    return Finding(tuple(guesses.names[k] for k in columns), what, settled)
 
 
 def findings_of(
@@ -80,12 +84,12 @@ def findings_of(
             f"column {k + 1} has the name of column {guesses.names.index(guesses.names[k]) + 1}: "
             "rename it in the file to use both, or leave it out"
         )
-        yield _finding(guesses, [k], what, "--drop")
+        yield _finding(guesses, [k], what, "drop")
     yield from _grouped(
         guesses,
         "says which rows come from the same source, such as a person ({different} sources)",
         guesses.people if group is None else [],
-        "--groups",
+        "groups",
     )
     yield from _few_rows(guesses)
     yield from (_covariate(c, guesses, suggested) for c in covariates if c.pure and not c.same)
@@ -93,7 +97,7 @@ def findings_of(
         guesses,
         "identifies the rows; as a feature it would leak the label",
         guesses.identifiers,
-        "--drop",
+        "drop",
     )
     yield from (_covariate(c, guesses, suggested) for c in covariates if not c.pure and not c.same)
     yield from _of_label(guesses, suggested)
@@ -125,24 +129,23 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
         ),
         (f"looks like an outcome: leave it out unless it is known before {label}", guesses.later),
     ):
-        yield from _grouped(guesses, what, columns, "--drop")
-    unlike = ("--missing-label", "drop")
+        yield from _grouped(guesses, what, columns, "drop")
     for code, times in guesses.label_codes:
         what = _looks_like_a_code(code, times, "label")
-        yield _finding(guesses, [guesses.label], what, "--na", f"{code:g}", *unlike)
+        yield _finding(guesses, [guesses.label], what, na=[f"{code:g}"], missing_label="drop")
     different = guesses.found.columns[guesses.label].different
     scored = guesses.is_whole and _SCORES[0] <= different <= _SCORES[1]
     if scored and "task" not in suggested and not guesses.label_codes:
         what = (
             f"{different} whole numbers are taken as classes; predict counts or scores as numbers"
         )
-        yield _finding(guesses, [guesses.label], what, "--task", "regression")
+        yield _finding(guesses, [guesses.label], what, task="regression")
     for name in guesses.no_classes:
         what = (
             f"{name!r} is taken as a class; if it means that the class is unknown, or marks "
             "samples of quality control, leave such rows out"
         )
-        yield _finding(guesses, [guesses.label], what, "--na", name, *unlike)
+        yield _finding(guesses, [guesses.label], what, na=[name], missing_label="drop")
     if long := guesses.long_form():
         whom, which, *when = (guesses.names[k] for k in long)
         index = repr([whom, *when] if when else whom)
@@ -167,18 +170,18 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     """Numbers, texts and genotypes that look like codes for missing values."""
     if answers := [f"{code:g}" for code in guesses.answer_codes]:
         what = f"{some_of(answers, 9)} lie far from the other answers, like codes for no answer"
-        words = [word for text in answers for word in ("--na", text)]
+        settled: dict[str, Any] = {"na": answers}
         if held := guesses.answer_conflicts:
-            words = []
+            settled = {}
             what += (
                 f"; as {some_of(held, 3)} may well hold such numbers as values, empty the cells "
                 "with these codes in the file"
             )
-        yield _finding(guesses, guesses.answer_columns, what, *words)
+        yield _finding(guesses, guesses.answer_columns, what, **settled)
     for k in (k for k in guesses.coded if k not in guesses.answer_columns):
         for code, times in guesses.found.columns[k].codes:
             what = _looks_like_a_code(code, times, "value")
-            yield _finding(guesses, [k], what, "--na", f"{code:g}")
+            yield _finding(guesses, [k], what, na=[f"{code:g}"])
     if zeros := guesses.zeros:
         rows = some_of([str(times) for times in zeros.values()])
         what = (
@@ -189,7 +192,7 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     yield from _odd(guesses, known)
     for text, columns in guesses.no_genotypes.items():
         what = f"genotypes except for {text!r}: missing values?"
-        yield _finding(guesses, columns, what, "--na", text)
+        yield _finding(guesses, columns, what, na=[text])
 
 
 def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
@@ -210,10 +213,9 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
             text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
         ):
             what += " A limit of detection may be replaced in the file, such as by half of it"
-        words = [word for text in texts for word in ("--na", text)]
         if not guesses.found.takes_codes:
             what += " If so, make them NaN in the frame"
-        yield _finding(guesses, columns, what, *words)
+        yield _finding(guesses, columns, what, na=texts)
 
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:
@@ -222,42 +224,42 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     for order in dict.fromkeys(scales.values()):
         columns = [k for k in scales if scales[k] == order]
         keys = [guesses.keys[k] for k in columns]
-        said = as_words(in_short({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names))
-        yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", *said)
+        short = in_short({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names)
+        yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", **short)
     for k in guesses.counts:
         what = (
             "if each row stands for that many cases, declare it as the weight; otherwise it is a "
             "feature"
         )
-        yield _finding(guesses, [k], what, "--weight")
+        yield _finding(guesses, [k], what, "weight")
     for answers, columns in guesses.several.items():
         left_out = [k for k in columns if k in guesses.prose]
         what = (
             f"several answers in a cell ({some_of(answers, 3)}): to use them, give each answer a "
             "column of 1 and 0 in the file"
         )
-        yield from _grouped(guesses, what, left_out or columns, "--drop" if left_out else "")
+        yield from _grouped(guesses, what, left_out or columns, "drop" if left_out else "")
     asked = [k for k in guesses.texts if k not in covered]
-    for what, columns, option in (
+    for what, columns, role in (
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
          "and bootstraps (--time, with --dates days), or leave them out",
-         guesses.iso_dates, "--drop"),
+         guesses.iso_dates, "drop"),
         *(
-            (what, [k for k in columns if k not in known], "--drop")
+            (what, [k for k in columns if k not in known], "drop")
             for what, columns in guesses.prose_by_form().items()
         ),
-        ("text: categories" + _examples(guesses, asked), asked, "--categorical"),
+        ("text: categories" + _examples(guesses, asked), asked, "categorical"),
         (
             "numbers that name something: categories",
             [k for k in guesses.named if k not in covered],
-            "--categorical",
+            "categorical",
         ),
         ("numeric codes with too many different values to be categories",
-         [k for k in guesses.many_codes if k not in known], "--drop"),
-        ("no value at all", guesses.empty, "--drop"),
+         [k for k in guesses.many_codes if k not in known], "drop"),
+        ("no value at all", guesses.empty, "drop"),
         ("one value only, no information", guesses.constant, ""),
     ):  # fmt: skip
-        yield from _grouped(guesses, what, columns, option)
+        yield from _grouped(guesses, what, columns, role)
     yield from _spelled_alike(guesses, {*asked, *covered})
 
 
@@ -343,7 +345,7 @@ def _tells_too_much(data: Dataset, columns: list[tuple[int, str]]) -> Iterator[F
     for k, does in columns if len(columns) <= _MOST_TELLING else ():
         name, label = data.feature_names[k], data.label_name
         what = f"{does}: was it made from {label}, or measured after it?"
-        yield Finding((name,), what, option_for("--drop", name))
+        yield Finding((name,), what, {"drop": [name]})
 
 
 def _following(data: Dataset) -> Iterator[Finding]:
@@ -410,7 +412,7 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
             f"cannot be told apart from {label}: {one.shown}. Whatever is associated with {label} "
             f"may be an effect of {name}, and no analysis of this table can tell which"
         )
-        return _finding(guesses, [k], what, "--drop")
+        return _finding(guesses, [k], what, "drop")
     if one.pure:
         what = (
             f"confounded with {label}: {one.shown}. A feature that only follows {name} will look "
@@ -429,16 +431,16 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
             "; left out here, since with groups, a time, gaps or small strata it cannot be "
             "adjusted for"
         )
-        return _finding(guesses, [k], what, "--drop")
+        return _finding(guesses, [k], what, "drop")
     if not adjusted and k in guesses.beside:
         what += "; not adjusted for here"
     elif not adjusted and not one.technical:
         what += f"; used as a feature here ({option_for('--adjust', name)} adjusts for it instead)"
-        return _finding(guesses, [k], what, "--categorical" if k in guesses.texts else "")
-    option = option_for("--adjust", name)
+        return _finding(guesses, [k], what, "categorical" if k in guesses.texts else "")
+    settled: dict[str, Any] = {"adjust": [name]}
     if one.technical and guesses.found.columns[k].kind == "whole number":
-        option += f" {option_for('--categorical', key)}"
-    return Finding((name,), what, option)
+        settled["categorical"] = [key]
+    return Finding((name,), what, settled)
 
 
 def _few_rows(guesses: Guesses) -> Iterator[Finding]:
@@ -447,8 +449,8 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     if column.missing:
         way = "leave such rows out" if can_leave_out else "take them out of the file"
         what = f"the label is missing in {counted(column.missing, 'row')}; fill it in, or {way}"
-        option = ("--missing-label", "drop") if can_leave_out else ()
-        yield _finding(guesses, [guesses.label], what, *option)
+        settled = {"missing_label": "drop"} if can_leave_out else {}
+        yield _finding(guesses, [guesses.label], what, **settled)
     if column.different > _CLASSES:
         return
     codes, levels = guesses.found.classes(guesses.label)
@@ -502,14 +504,14 @@ def _examples(guesses: Guesses, columns: list[int]) -> str:
     return f" ({'; '.join(shown)})" if shown else ""
 
 
-def _grouped(guesses: Guesses, what: str, columns: list[int], option: str) -> Iterator[Finding]:
+def _grouped(guesses: Guesses, what: str, columns: list[int], role: str) -> Iterator[Finding]:
     """One finding per message, for all columns that it applies to."""
     together: dict[str, list[int]] = {}
     for k in columns:
         text = what.replace("{different}", str(guesses.found.columns[k].different))
         together.setdefault(text, []).append(k)
     for text, members in together.items():
-        yield _finding(guesses, members, text, option)
+        yield _finding(guesses, members, text, role)
 
 
 def option_for(option: str, *keys: str | int) -> str:

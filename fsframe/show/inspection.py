@@ -84,14 +84,14 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
             raise
         read_so = inspect_table(path, **options, transpose=True)
         what = "the second line tells the class of each column: samples are in columns"
-        finding = Finding((), what, "--transpose")
+        finding = Finding((), what, {"transpose": True})
         return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     names = tuple(column.name for column in file_contents.columns)
     commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
     if commas and frame is None and "decimal" not in options:
         with contextlib.suppress(DataError):
             read_so = inspect_table(path, **options, decimal=",")
-            finding = Finding(commas, "numbers with decimal commas", "--decimal ,")
+            finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
             return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     n = len(names)
 
@@ -130,18 +130,18 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         (rest,) = {*pair} - {label}
         skip.add(rest)
         key = column_keys(file_contents)[rest]
+        settled: dict[str, Any] = {"drop": [key]}
         if label == pair[0] and tells_events(file_contents.columns[rest]):
             event, options["event"] = rest, names[rest]
-            option = option_for("--event", names[rest])
+            settled = {"event": names[rest]}
         else:
             options["drop"] = [*options.get("drop", ()), key]
-            option = option_for("--drop", key)
         if options.get("label") is not None:
             what = (
                 f"with {names[label]} it looks like times until an event, some of them censored; "
                 "as a feature it would leak the label"
             )
-            leaks.append(Finding((names[rest],), what, option))
+            leaks.append(Finding((names[rest],), what, settled))
     judged = Guesses(file_contents, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, categorical)
     findings = [*leaks, *findings_of(judged, categorical, group, suggested)]
@@ -169,7 +169,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         if offered := proposals_for(encoded):
             data, suggested["encode"] = encoded, "onehot"
             what = "what is proposed takes numbers only: categories become columns of 0 and 1"
-            findings.append(Finding((), what, "--encode onehot"))
+            findings.append(Finding((), what, {"encode": "onehot"}))
     if data is not None and not offered:
         try:
             Chain.parse(usual_chain()).check_request(data)
@@ -230,12 +230,14 @@ def _decimal_commas(column: ColumnFacts) -> bool:
 
 
 def _command(path: str | os.PathLike[str], chain: str, given: Mapping[str, Any]) -> str:
-    return shlex.join(["fsframe", "chain", *chain.split(), "on", str(path), *as_words(given)])
+    return shlex.join(
+        ["fsframe", "chain", *chain.split(), "on", str(path), *as_words(in_order(given))]
+    )
 
 
 def _call(chain: str, given: Mapping[str, Any]) -> str:
     """The Python call that runs a chain on a data frame."""
-    said = (f"{key}={given[key]!r}" for key in in_order(given))
+    said = (f"{key}={value!r}" for key, value in in_order(given).items())
     return f"fsframe.select({', '.join([repr(chain), 'data', *said])})"
 
 

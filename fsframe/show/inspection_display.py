@@ -133,9 +133,7 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
             head = f"{shown}: " if shown else ""
             what = _for_programs(finding.what) if inspection.of_frame else finding.what
             yield from _wrapped(f"* {head}{what}", indent="  ")
-            option = finding.option
-            if inspection.of_frame:
-                option = as_arguments(shlex.split(option))
+            option = as_arguments(finding.settled) if inspection.of_frame else finding.option
             if option:
                 yield f"    {_cut(option, _WIDTH - 4)}"
     yield ""
@@ -315,7 +313,7 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
             "task": None if inspection.data is None else inspection.data.task,
             "classes": None if inspection.data is None else _class_sizes(inspection.data),
         },
-        "findings": [attrs.asdict(finding) for finding in inspection.findings],
+        "findings": [facts(one, "columns", "what", "option") for one in inspection.findings],
         "repeated_rows": contents.repeated_rows,
         **facts(inspection, "refused", "chain", "command"),
         "proposals": [

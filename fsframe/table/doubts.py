@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise, starmap
+from itertools import starmap
 from typing import Any
 
 import attrs
@@ -21,7 +21,7 @@ from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, as_keys, shortened
 from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_number
-from fsframe.text import level_orders, list_part, list_parts, unquoted
+from fsframe.text import list_part
 
 _FEW, _MANY = 10, 20
 _OF_FRAMES = ("task", "dates", "encode", "missing_label")
@@ -208,49 +208,31 @@ def spelled_key(key: str | int) -> str:
     return key if isinstance(key, str) else str(key + 1)
 
 
-def in_order(options: Iterable[str]) -> list[str]:
+def in_order(options: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `fsframe.read` in the order in which they are shown: the label first."""
-    return sorted(options, key=lambda key: (_FIRST.get(key, 9), key))
+    return {key: options[key] for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key))}
 
 
-def as_arguments(words: Sequence[str]) -> str:
-    """Words of a command as keyword arguments of a function; those about files are left out.
+def as_arguments(options: Mapping[str, Any]) -> str:
+    """Arguments of `fsframe.read` as keyword arguments for a data frame, without those about files.
 
-    >>> as_arguments(["--drop", "id,day", "--ordinal", "size=S<M", "--missing-label", "drop"])
-    "drop=['id', 'day'], ordinal={'size': ['S', 'M']}, missing_label='drop'"
-    >>> as_arguments(["--label", "4", "--categorical", '3,"Blood, group"'])
-    "label=3, categorical=[2, 'Blood, group']"
+    >>> as_arguments({"drop": ["id", 3], "na": ["-9"], "ordinal": {"size": ("S", "M")}})
+    "drop=['id', 3], ordinal={'size': ['S', 'M']}"
     """
-    arguments = []
-    for option, text in pairwise(words):
-        name = option.removeprefix("--").replace("-", "_")
-        if not option.startswith("--") or (name not in ROLES and name not in _OF_FRAMES):
-            continue
-        value: Any = text
-        if name == "ordinal":
-            value = {_key(key): list(levels) for key, levels in level_orders(text).items()}
-        elif name in ROLES and ROLES[name].given == "columns":
-            value = [_key(unquoted(part)) for part in list_parts(text)]
-        elif name in ROLES and ROLES[name].given == "column":
-            value = _key(text)
-        arguments.append(f"{name}={value!r}")
-    return ", ".join(arguments)
-
-
-def _key(text: str) -> str | int:
-    """A column of an option as Python names it: by name, or by position from 0."""
-    return int(text) - 1 if text.isdecimal() else text
+    given = {key: value for key, value in options.items() if key in ROLES or key in _OF_FRAMES}
+    if "ordinal" in given:
+        given["ordinal"] = {key: list(order) for key, order in given["ordinal"].items()}
+    return ", ".join(f"{key}={value!r}" for key, value in given.items())
 
 
 def as_words(options: Mapping[str, Any]) -> list[str]:
     """Arguments of `fsframe.read` as words of a command.
 
-    >>> as_words({"drop": ["id", "date of birth"], "label": 3})
+    >>> as_words({"label": 3, "drop": ["id", "date of birth"]})
     ['--label', '4', '--drop', 'id,date of birth']
     """
     words: list[str] = []
-    for key in in_order(options):
-        value = options[key]
+    for key, value in options.items():
         if key == "transpose":
             words += ["--transpose"] if value else []
         elif key == "header":
@@ -262,10 +244,10 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
             continue
         elif key == "ordinal":
             words += ["--ordinal", ",".join(starmap(_spelled_order, as_ordinal(value).items()))]
-        elif key in ("label", "groups", "weight"):
-            words += [f"--{key}", spelled_key(value)]
         elif isinstance(value, (list, tuple)):
             words += [f"--{key}", ",".join(list_part(spelled_key(one)) for one in value)]
+        elif key in ("label", "groups", "weight"):
+            words += [f"--{key}", spelled_key(value)]
         else:
             words += [f"--{key.replace('_', '-')}", str(value)]
     return words
