@@ -8,40 +8,38 @@ from itertools import pairwise
 
 from fsframe.table.text_file import is_number
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
 
-_LIKELY = frozenset({
-    "class", "classes", "label", "labels", "target", "outcome", "response", "status", "disease",
-    "condition", "state", "result", "survival", "progression", "event", "subtype", "type", "group",
-    "grade", "stage", "case", "control", "treatment", "arm", "severity", "verdict", "quality",
-    "risk",
-})  # fmt: skip
-_STRONG = frozenset({
-    "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
-    "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
-    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity", "failure",
-    "failed", "defects",
-})  # fmt: skip
+_LIKELY = _words("""
+    class classes label labels target outcome response status disease condition state result
+    survival progression event subtype type group grade stage case control treatment arm severity
+    verdict quality risk
+""")
+_STRONG = _words("""
+    diagnosis dx responder survived relapse recurrence remission death died deceased mortality
+    readmitted malignant phenotype churn churned attrition fraud exited converted response responded
+    toxicity failure failed defects
+""")
 """Words of columns that are hardly ever features."""
 
-FACTORS = frozenset({
-    "type", "group", "treatment", "arm", "control", "condition", "state", "stage", "grade",
-})  # fmt: skip
+FACTORS = _words("type group treatment arm control condition state stage grade")
 """Words of labels that are more likely features if the table also has an outcome."""
 
-_STATUS_OF = frozenset({
-    "vital", "loan", "survival", "case", "disease", "affection", "approval", "application",
-})  # fmt: skip
+_STATUS_OF = _words("vital loan survival case disease affection approval application")
 """Words that, together with ``status``, name an outcome."""
 
-TARGETS = frozenset({"price", "saleprice", "sales", "mpg", "medv", "yield"})
+TARGETS = _words("price saleprice sales mpg medv yield")
 """Words of columns of many numbers that are hardly ever features."""
 
-_OF_TARGETS = frozenset({
-    "sale", "selling", "sold", "final", "median", "house", "crop", "grain", "daily", "weekly",
-    "monthly", "total", "item", "outlet", "store",
-})  # fmt: skip
+_OF_TARGETS = _words("""
+    sale selling sold final median house crop grain daily weekly monthly total item outlet store
+""")
 """Words that may accompany those of `TARGETS`; a fuel price is more likely a feature."""
 
 QUANTITIES = TARGETS | {
@@ -64,71 +62,58 @@ _UNKNOWN = frozenset({
 LABEL_WORDS = _LIKELY | _STRONG
 """Words of columns that may be the label."""
 
-EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
-_TIMES = frozenset({
-    "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
-    "rfstime", "survtime",
-})  # fmt: skip
+EVENTS = _words("event status death died dead deceased fustat")
+_TIMES = _words("time survival surv followup futime os pfs dfs rfs efs tte rfstime survtime")
 # When the time that a row covers starts and stops, in tables with events.
-STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
-STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
-_UNITS = frozenset({"days", "weeks", "months", "years"})
-_ENDPOINTS = frozenset({
-    "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
-})  # fmt: skip
+STARTS = _words("start tstart starttime entry begin")
+STOPS = _words("stop tstop stoptime end tend endtime exit")
+_UNITS = _words("days weeks months years")
+_ENDPOINTS = _words("os pfs dfs dss pfi dfi rfs efs css mfs dmfs bcr")
 """Names of events in trials and TCGA; the time until one has the same name and ``time``."""
 
-TECHNICAL = frozenset({
-    "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
-    "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
-    "laboratory", "kit",
-})  # fmt: skip
+TECHNICAL = _words("""
+    batch plate centre center site hospital clinic ward run lot lane chip slide scanner operator
+    machine instrument lab laboratory kit
+""")
 """Words in names of columns that tell how samples were taken or measured."""
 
-PERSONAL = frozenset({
-    "age", "sex", "gender", "race", "ethnicity", "smoker", "smoking",
-})  # fmt: skip
+PERSONAL = _words("age sex gender race ethnicity smoker smoking")
 """Words in names of columns that describe a person."""
 
-_PEOPLE = frozenset({
-    "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
-    "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
-    "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
-    "household", "couple", "subj", "subjid", "usubjid", "pid", "ptid", "patid",
-})  # fmt: skip
-CODES = frozenset({
-    "zip", "zipcode", "postcode", "postal", "postleitzahl", "plz", "fips", "sic", "naics", "icd",
-    "phone", "telephone", "fax",
-})  # fmt: skip
+_PEOPLE = _words("""
+    patient subject person participant proband donor individual volunteer animal mouse rat pupil
+    student customer client user pair pairs match matchset stratum strata litter twin twins
+    household couple subj subjid usubjid pid ptid patid
+""")
+CODES = _words("""
+    zip zipcode postcode postal postleitzahl plz fips sic naics icd phone telephone fax
+""")
 """Words in names of columns whose numbers are codes (of places, trades, …) and not quantities."""
 
-OF_FEATURES = frozenset({
-    "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
-    "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",
-})  # fmt: skip
+OF_FEATURES = _words("""
+    gene genes geneid hugo symbol ensembl transcript probe probeset otu asv taxon protein peptide
+    metabolite compound cpg
+""")
 """Words in the name of a first column that lists features, so that features are in rows."""
 
-ABOUT_FEATURES = frozenset({
-    "chr", "chrom", "chromosome", "start", "end", "strand", "length", "effective_length", "width",
-    "position", "entrez_gene_id", "entrezid", "description", "symbol", "gene_symbol", "gene_name",
-    "gene_id", "gene_biotype", "biotype", "taxonomy",
-})  # fmt: skip
+ABOUT_FEATURES = _words("""
+    chr chrom chromosome start end strand length effective_length width position entrez_gene_id
+    entrezid description symbol gene_symbol gene_name gene_id gene_biotype biotype taxonomy
+""")
 """Names, in lower case, of columns that tools write between the names of features and samples."""
 
-_OF_THE_LIVING = frozenset({
-    "bmi", "pressure", "bp", "sbp", "dbp", "trestbps", "glucose", "cholesterol", "chol", "weight",
-    "height", "pulse", "hemoglobin", "haemoglobin", "insulin", "thickness", "albumin", "sodium",
-    "potassium", "creatinine", "platelets",
-})  # fmt: skip
-_OF_MEASURES = frozenset({
-    "blood", "skin", "body", "systolic", "diastolic", "serum", "plasma", "fasting", "mean", "total",
-    "resting", "baseline", "kg", "cm", "mg", "dl", "mmol", "l", "mm", "hg", "m", "g",
-})  # fmt: skip
-_WHEN = frozenset({
-    "year", "quarter", "month", "week", "day", "date", "visit", "wave", "round", "period",
-    "session", "season", "time", "timepoint", "point",
-})  # fmt: skip
-_OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
+_OF_THE_LIVING = _words("""
+    bmi pressure bp sbp dbp trestbps glucose cholesterol chol weight height pulse hemoglobin
+    haemoglobin insulin thickness albumin sodium potassium creatinine platelets
+""")
+_OF_MEASURES = _words("""
+    blood skin body systolic diastolic serum plasma fasting mean total resting baseline kg cm mg dl
+    mmol l mm hg m g
+""")
+_WHEN = _words("""
+    year quarter month week day date visit wave round period session season time timepoint point
+""")
+_OF_NAMES = _words("id ids no nr num number code name key")
 CONSECUTIVE = _PEOPLE | {"plot", "sample", "specimen", "case", "record", "row", "order", "unit"}
 """Words of columns whose consecutive whole numbers name the rows."""
 
