@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.dialect import unquote
-from fsframe.table.text_file import is_missing, is_number
+from fsframe.table.dialect import delimiter_name, unquote
+from fsframe.table.text_file import check_size, is_missing, is_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def single_digits(
     block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]
-) -> tuple[NDArray[np.uint8], list[str]] | None:
+) -> tuple[NDArray[np.uint8], list[list[str]]] | None:
     """Read a block of lines of single digits and at most one text; None if it has other cells.
 
     Parameters
@@ -34,7 +36,7 @@ def single_digits(
 
     Returns
     -------
-    (n_lines, n_columns) uint8, and the cells of the text column (empty without one)
+    (n_lines, n_columns) uint8, and the cells of each text column
 
     Notes
     -----
@@ -67,7 +69,7 @@ def single_digits(
     digits = table[:, ::2] - np.uint8(ord("0"))
     if (table[:, 1::2] != sign).any() or (digits > 9).any():
         return None
-    return digits, [other.decode().strip() for other in others] if texts else []
+    return digits, [[other.decode().strip() for other in others]] if texts else []
 
 
 BLOCK = 1 << 19
@@ -82,14 +84,6 @@ _PLAIN = frozenset("0123456789+-.eE")
 _NEWLINE, _QUOTE = 10, 34
 _FEW = 16
 """Columns are taken from a block one by one if fewer than one in this many is wanted."""
-
-
-class RaggedLine(Exception):
-    """A record with a wrong number of fields, or a blank line: row, number of fields, bytes."""
-
-    def __init__(self, row: int, found: int, record: bytes) -> None:
-        super().__init__(row)
-        self.row, self.found, self.record = row, found, record
 
 
 @attrs.define
@@ -157,139 +151,158 @@ class Taken:
 
 @attrs.frozen(kw_only=True, eq=False)
 class CellText:
-    """Records between `start` and the end of a text.
+    """Records of a text, which end with it.
+
+    Its methods raise DataError, naming the line, at a record that is blank or has a wrong number of
+    fields.
 
     Parameters
     ----------
+    path : Path
     raw : bytes
         UTF-8, lines ended by a line feed, quotes in pairs.
     start : int
         Where the first record begins.
+    first_line : int
+        The line of the file in which it begins, from 1.
+    delimiter : str
     sign : int
-        The delimiter, one byte.
+        The byte that stands for the delimiter.
     n_fields : int
+    names : tuple of str or None
+        The line of names before the records; None if there is none. An unnamed column has an empty
+        name.
     decimal : str
         ``"."`` or ``","``.
     free : int
         A byte that does not occur in the text.
     quoted : bool
         Whether the text contains quotes.
+    missing : Missing
     """
 
+    path: Path
     raw: bytes = attrs.field(repr=False)
     start: int
+    first_line: int
+    delimiter: str
     sign: int
     n_fields: int
+    names: tuple[str, ...] | None
     decimal: str
     free: int
     quoted: bool
+    missing: Missing = attrs.field(factory=Missing, repr=False)
 
-    def count(self) -> int:
-        """The number of records; a text with quotes is checked on the way."""
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of records; a text with quotes is checked on the way."""
         if not self.quoted:
             lines = self.raw.count(b"\n", self.start)
             return lines + (not self.raw.endswith(b"\n"))
         return self.check()
 
     def check(self) -> int:
-        """The number of records; RaggedLine if one is blank or has a wrong number of fields."""
+        """The number of records, all of which are examined."""
         row = 0
         for block in self._blocks():
             row += len(self._ends(block, row)) // self.n_fields
         return row
 
-    def line_of(self, row: int) -> int:
-        """Number of line feeds between `start` and the beginning of that record."""
-        lines = 0
+    def line(self, row: int) -> int:
+        """The line of the file in which a record begins, from 1."""
+        line = self.first_line
         for block in self._blocks():
             values = np.frombuffer(block, dtype=np.uint8)
             breaks = np.flatnonzero((values == _NEWLINE) & ~_quoted(values))
             if row < len(breaks):
-                return lines + (block.count(b"\n", 0, int(breaks[row - 1]) + 1) if row else 0)
+                return line + (block.count(b"\n", 0, int(breaks[row - 1]) + 1) if row else 0)
             row -= len(breaks)
-            lines += block.count(b"\n")
-        return lines
+            line += block.count(b"\n")
+        return line
 
-    def spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+    def refuse(self, row: int, found: int, record: bytes) -> NoReturn:
+        """Raise the DataError about a record that is blank, or has `found` fields."""
+        line, expected = self.line(row), self.n_fields
+        if not record.strip(b" "):
+            raise DataError(f"{self.path}, line {line} is blank; take it out, or fill it in")
+        model = "the line of names" if self.names else "the first line"
+        hint = ""
+        if found == expected + 1 and record.rstrip(b" ").endswith(bytes([self.sign])):
+            hint = f"; it ends in a {delimiter_name(self.delimiter)}"
+        elif found > expected and self.delimiter == ",":
+            hint = "; if its numbers have decimal commas, save them with decimal points"
+        raise DataError(
+            f"{self.path}, line {line} has {found} fields, {model} has {expected} "
+            f"(delimiter: {delimiter_name(self.delimiter)}){hint}"
+        )
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The fields of some columns as spelled, quotes and blanks included, row by row."""
         for lists in self._columns_of_blocks(columns):
             yield from map(list, zip(*lists, strict=True))
 
-    def texts(self, column: int) -> Iterator[list[str]]:
-        """The cells of a column as text, block by block."""
+    def fields(self, column: int) -> Iterator[list[str]]:
+        """The fields of a column, without quotes and outer blanks, block by block."""
         for (cells,) in self._columns_of_blocks([column]):
             yield _unquoted(cells)
 
-    def take(
-        self, columns: Sequence[int], texts: Sequence[int], n_rows: int, missing: Missing
-    ) -> Taken:
+    def column(self, column: int) -> list[str]:
+        """The fields of a column, without quotes and outer blanks."""
+        return [text for block in self.fields(column) for text in block]
+
+    def take(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Taken:
         """Some columns as numbers and others as text, both ascending, in one pass over the text.
 
-        RaggedLine as in `check`.
+        DataError also if the numbers would not fit in memory.
         """
-        n = self.n_fields
+        check_size(
+            8 * self.n_rows * len(columns) + len(self.raw),
+            f"{self.path} with {self.n_rows} rows × {len(columns)} columns",
+            "keep such a table as HDF5, which is read by columns, or ",
+        )
         digits = bool(len(columns)) and not self.quoted
         # Digits become floats at the first block with other cells. Both arrays are in memory
         # then, but only as far as they are written.
         kind = np.uint8 if digits else np.float64
-        taken = Taken(np.empty((n_rows, len(columns)), kind), {column: [] for column in texts})
-        together = bool(len(columns)) and columns[-1] - columns[0] + 1 == len(columns)
-        where: Any = slice(columns[0], columns[-1] + 1) if together else np.asarray(columns, int)
+        taken = Taken(np.empty((self.n_rows, len(columns)), kind), {column: [] for column in texts})
+        codes = [code for code in self.missing.numbers if np.isfinite(code)]
         row = 0
-        codes = [code for code in missing.numbers if np.isfinite(code)]
         for block in self._blocks():
+            found: tuple[NDArray[Any], list[list[str]]] | None = None
             if digits:
-                parsed = single_digits(block, self.sign, n, columns, texts)
-                digits = parsed is not None
-                if parsed is not None:
-                    rows = slice(row, row + len(parsed[0]))
-                    if codes and taken.X.dtype == np.uint8 and np.isin(parsed[0], codes).any():
-                        taken.X = _widened(taken.X, row)
-                    taken.X[rows] = parsed[0]
-                    if texts:
-                        taken.texts[texts[0]] += parsed[1]
-                    row = rows.stop
-                    if taken.X.dtype == np.float64:
-                        taken.coded += _uncode(taken.X[rows], codes)
-                    continue
+                found = single_digits(block, self.sign, self.n_fields, columns, texts)
+                digits = found is not None
+            values, words = found or self._converted(block, row, columns, texts, taken)
+            if not digits or (codes and np.isin(values, codes).any()):
                 taken.X = _widened(taken.X, row)
-            cells = self._cells(block, row)
-            rows = slice(row, row + len(cells) // n)
-            for column, words in zip(texts, _columns_of(cells, texts, n), strict=True):
-                taken.texts[column] += _unquoted(words)
-            if len(columns):
-                if isinstance(cells, list):
-                    numbers = [self._numbers(cells[c::n], c, row, missing, taken) for c in columns]
-                    values = np.array(numbers).T
-                else:
-                    values = self._values(cells, block).reshape(-1, n)[:, where]
-                    self._odd_cells(values, cells, columns, row, missing, taken)
-                taken.coded += _uncode(values, codes)
-                taken.X[rows] = values
+            rows = slice(row, row + len(values))
+            taken.X[rows] = values
+            if taken.X.dtype == np.float64:
+                taken.coded += _uncode(taken.X[rows], codes)
+            for column, cells in zip(texts, words, strict=True):
+                taken.texts[column] += cells
             row = rows.stop
         return taken
 
-    def _numbers(
-        self, cells: list[str], column: int, row: int, missing: Missing, taken: Taken
-    ) -> list[float]:
-        """The numbers of some cells of a column, the first of which is in `row`."""
-        if self.decimal == "." and _PLAIN.issuperset("".join(cells)):
-            try:
-                plain = [float(cell) for cell in cells]
-            except ValueError:
-                plain = [math.nan]
-            if all(map(math.isfinite, plain)):
-                return plain
-        meaning = {text: self._number(unquote(text), missing) for text in set(cells)}
-        numbers = []
-        for place, cell in enumerate(cells):
-            value = meaning[cell]
-            if value is None:
-                _add_bad(taken, column, row + place, unquote(cell))
-            elif value != value and unquote(cell) in missing.codes:
-                taken.coded += 1
-            numbers.append(math.nan if value is None else value)
-        return numbers
+    def _converted(
+        self,
+        block: bytes,
+        row: int,
+        columns: Sequence[int],
+        texts: Sequence[int],
+        taken: Taken,
+    ) -> tuple[NDArray[np.float64], list[list[str]]]:
+        """The numbers and the texts in the columns of a block, whose first record is `row`."""
+        cells, n = self._cells(block, row), self.n_fields
+        words = [_unquoted(cells) for cells in _columns_of(cells, texts, n)]
+        if not len(columns):
+            return np.empty((len(cells) // n, 0)), words
+        together = columns[-1] - columns[0] + 1 == len(columns)
+        where: Any = slice(columns[0], columns[-1] + 1) if together else np.asarray(columns, int)
+        values = self._values(cells, block).reshape(-1, n)[:, where]
+        self._set_odd_cells(values, cells, columns, row, taken)
+        return values, words
 
     def _blocks(self) -> Iterator[bytes]:
         raw, start, size = self.raw, self.start, len(self.raw)
@@ -309,7 +322,7 @@ class CellText:
             start = stop
 
     def _ends(self, block: bytes, row: int) -> NDArray[np.intp]:
-        """Where the cells of a block end; RaggedLine as in `check`."""
+        """Where the cells of a block end, whose first record is `row`."""
         values = np.frombuffer(block, dtype=np.uint8)
         breaks = (values == self.sign) | (values == _NEWLINE)
         if self.quoted:
@@ -334,7 +347,7 @@ class CellText:
         for place in np.flatnonzero(wrong).tolist():
             record = block[int(begins[place]) : int(ends[lines[place]])]
             if counts[place] != self.n_fields or not record.strip(b" "):
-                raise RaggedLine(row + place, int(counts[place]), record)
+                self.refuse(row + place, int(counts[place]), record)
 
     def _columns_of_blocks(self, columns: Sequence[int]) -> Iterator[list[list[str]]]:
         """The cells of some columns as spelled, block by block."""
@@ -372,7 +385,12 @@ class CellText:
         assert len(cells) == len(ends), (len(cells), len(ends))
         return cells
 
-    def _values(self, cells: pl.Series, block: bytes) -> NDArray[np.float64]:
+    def _values(self, cells: list[str] | pl.Series, block: bytes) -> NDArray[np.float64]:
+        """All cells of a block as numbers, NaN where they are not plain ones."""
+        if isinstance(cells, list):
+            if self.decimal == ",":
+                return np.full(len(cells), math.nan)
+            return np.array([_plain_number(cell) for cell in cells])
         import polars
 
         plain = cells
@@ -386,13 +404,12 @@ class CellText:
         values = plain.cast(polars.Float64, strict=False).to_numpy()
         return values if values.flags.writeable else values.copy()
 
-    def _odd_cells(
+    def _set_odd_cells(
         self,
         values: NDArray[np.float64],
-        cells: pl.Series,
+        cells: list[str] | pl.Series,
         columns: Sequence[int],
         row: int,
-        missing: Missing,
         taken: Taken,
     ) -> None:
         """Set the `values` of cells that were not converted to finite numbers."""
@@ -400,33 +417,57 @@ class CellText:
         if not len(odd):
             return
         rows, places = np.divmod(odd, len(columns))
-        texts = cells.gather(rows * self.n_fields + np.asarray(columns)[places])
-        different = [text for text in texts.unique().to_list() if text is not None]
-        meaning = {text: self._number(unquote(text), missing) for text in different}
+        texts, which = _different(cells, rows * self.n_fields + np.asarray(columns)[places])
+        texts = [unquote(text) for text in texts]
+        meaning = [self._number(text) for text in texts]
+        values.flat[odd] = np.array([math.nan if m is None else m for m in meaning])[which]
         # Codes that are numbers are counted later, by `_uncode`.
-        coded = [text for text in different if unquote(text) in missing.codes]
-        coded = [text for text in coded if meaning[text] != meaning[text]]
-        if coded:
-            taken.coded += int(texts.is_in(coded).fill_null(False).sum())
-        numbers = {text: value for text, value in meaning.items() if value is not None}
-        values.flat[odd] = np.nan
-        for text, value in numbers.items():
-            if value == value:
-                values.flat[odd[(texts == text).fill_null(False).to_numpy()]] = value
-        wrong = [text for text, value in meaning.items() if value is None]
-        at = np.flatnonzero(texts.is_in(wrong).fill_null(False).to_numpy()) if wrong else odd[:0]
-        bad, first, times = np.unique(places[at], return_index=True, return_counts=True)
-        for place, k, count in zip(bad.tolist(), at[first].tolist(), times.tolist(), strict=True):
-            _add_bad(taken, columns[place], row + int(rows[k]), unquote(texts[k]), count)
+        coded = [
+            m != m and text in self.missing.codes for text, m in zip(texts, meaning, strict=True)
+        ]
+        taken.coded += int(np.array(coded)[which].sum())
+        wrong = np.flatnonzero(np.array([m is None for m in meaning])[which])
+        bad, first, times = np.unique(places[wrong], return_index=True, return_counts=True)
+        for place, k, count in zip(
+            bad.tolist(), wrong[first].tolist(), times.tolist(), strict=True
+        ):
+            column = columns[place]
+            known = taken.bad.setdefault(
+                column, BadColumn(column, row + int(rows[k]), texts[which[k]], 0)
+            )
+            known.count += count
 
-    def _number(self, text: str, missing: Missing) -> float | None:
+    def _number(self, text: str) -> float | None:
         """The value of a cell: NaN if missing, None if not a number."""
         point = self.decimal == "."
         plain = text if point else text.replace(".", "x").replace(",", ".", 1)
         number = float(plain) if is_number(plain) else None
         if number is None or not math.isfinite(number):
-            return math.nan if missing(text) else number
+            return math.nan if self.missing(text) else number
         return number
+
+
+def _plain_number(cell: str) -> float:
+    """The number in a cell; NaN if it may be anything else."""
+    try:
+        return float(cell) if _PLAIN.issuperset(cell) else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _different(
+    cells: list[str] | pl.Series, places: NDArray[np.intp]
+) -> tuple[list[str], NDArray[np.integer[Any]]]:
+    """The different texts in some cells, and which of them each cell holds."""
+    if isinstance(cells, list):
+        number: dict[str, int] = {}
+        which = [number.setdefault(cells[place], len(number)) for place in places.tolist()]
+        return [*number], np.array(which)
+    import polars
+
+    some = cells.gather(places).fill_null("")
+    texts = some.unique().to_list()
+    return texts, some.cast(polars.Enum(texts)).to_physical().to_numpy()
 
 
 BLANK_LOOKED_AT = 4096
@@ -450,14 +491,6 @@ def _columns_of(
 def _unquoted(cells: Sequence[str]) -> list[str]:
     """Cells without quotes and outer blanks."""
     return [unquote(text) if '"' in text else text.strip() for text in cells]
-
-
-def _add_bad(taken: Taken, column: int, row: int, text: str, count: int = 1) -> None:
-    """Count cells that are neither numbers nor missing, given the first of them."""
-    if column in taken.bad:
-        taken.bad[column].count += count
-    else:
-        taken.bad[column] = BadColumn(column, row, text, count)
 
 
 def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -276,7 +276,7 @@ class TextInFile(Table):
             n_rows=sheet.n_rows,
             spelled_names=sheet.spelled_names,
             delimiter=sheet.delimiter,
-            decimal=sheet.cells.decimal,
+            decimal=sheet.decimal,
             missing=sheet.missing,
             sheet=sheet,
         )

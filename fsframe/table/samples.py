@@ -157,7 +157,7 @@ def _about_features(sheet: Sheet, names: Sequence[str], about: AboutSamples | No
     usual = {k for k in free if names[k].lower() in ABOUT_FEATURES}
     texts = np.zeros(len(free), dtype=np.intp)
     numbers = np.zeros(len(free), dtype=np.intp)
-    decimal = sheet.cells.decimal
+    decimal = sheet.decimal
     for cells in islice(sheet.rows(free), _ROWS_LOOKED_AT):
         told = [unquote(cell) for cell in cells]
         number = np.array([is_number(cell.replace(decimal, ".")) for cell in told], dtype=bool)
@@ -181,7 +181,7 @@ def _numbers(
         words = {column - 1: sheet.column(column) for column in taken.bad}
         return np.delete(X, list(words), axis=1), words
 
-    decimal = sheet.cells.decimal
+    decimal = sheet.decimal
 
     def of_text(cells: Sequence[str]) -> bool:
         plain = (cell.replace(decimal, ".") for cell in cells if not sheet.missing(cell))

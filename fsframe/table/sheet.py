@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.table.cells import CellText, Missing, RaggedLine, Taken, free_byte
+from fsframe.table.cells import CellText, Missing, Taken, free_byte
 from fsframe.table.column_names import likely_names, name_rows
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
@@ -38,7 +37,7 @@ from fsframe.table.dialect import (
 )
 from fsframe.table.reader import Form
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
+from fsframe.table.text_file import MAX_COLUMNS, is_number, load_text
 
 _CLASSES = 10
 _BYTES_FROM = 1 << 20
@@ -46,22 +45,13 @@ _BYTES_FROM = 1 << 20
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Sheet:
-    """The cells and column names of a text table.
+class Sheet(CellText):
+    """A text table: its cells, the names of its columns, and what was noticed about it.
 
     Parameters
     ----------
-    path : Path
-    delimiter : str
-    names : tuple of str or None
-        The line of names; None if there is none. An unnamed column has an empty name.
     spelled_names : tuple of str or None
-        The same with quotes and blanks, as in the file.
-    cells : CellText
-        The rows, without the line of names.
-    first_line : int
-        The line of the file in which the first row begins, from 1.
-    missing : Missing
+        The names with quotes and blanks, as in the file.
     notes : tuple of str
         Lines that were left out, and how numbers are spelled.
     form : str
@@ -70,13 +60,7 @@ class Sheet:
         Whether the last column is the label, from a separate file.
     """
 
-    path: Path
-    delimiter: str
-    names: tuple[str, ...] | None
     spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
-    cells: CellText = attrs.field(repr=False)
-    first_line: int
-    missing: Missing = attrs.field(factory=Missing, repr=False)
     notes: tuple[str, ...] = ()
     form: str = ""
     labelled: bool = False
@@ -92,53 +76,9 @@ class Sheet:
         return self.path
 
     @property
-    def decimal(self) -> str:
-        """The decimal mark."""
-        return self.cells.decimal
-
-    @property
     def line_word(self) -> str:
         """Word for a line of the file in messages."""
         return "row" if self.form else "line"
-
-    @property
-    def n_fields(self) -> int:
-        """Number of fields of each record."""
-        return self.cells.n_fields
-
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        with self._named_lines():
-            return self.cells.count()
-
-    def check(self) -> None:
-        """Raise DataError, naming the line, if one is blank or has a wrong number of fields."""
-        with self._named_lines():
-            self.cells.check()
-
-    def column(self, column: int) -> list[str]:
-        """The fields of a column, without quotes and outer blanks."""
-        with self._named_lines():
-            return [text for block in self.cells.texts(column) for text in block]
-
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        """The fields of some columns as spelled, row by row."""
-        with self._named_lines():
-            yield from self.cells.spelled(columns)
-
-    def take(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Taken:
-        """Some columns (ascending) as numbers and others as text, in one pass over the text.
-
-        DataError if the numbers would not fit in memory, or as in `check`.
-        """
-        check_size(
-            8 * self.n_rows * len(columns) + len(self.cells.raw),
-            f"{self.path} with {self.n_rows} rows × {len(columns)} columns",
-            "keep such a table as HDF5, which is read by columns, or ",
-        )
-        with self._named_lines():
-            return self.cells.take(columns, texts, self.n_rows, self.missing)
 
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
         """Some columns (ascending) as numbers, the label and others as text, in one pass."""
@@ -178,35 +118,6 @@ class Sheet:
     def row(self, row: int) -> str:
         """The name of a row, for messages."""
         return f"line {self.line(row)}"
-
-    def line(self, row: int) -> int:
-        """The line of the file in which a row begins, from 1."""
-        return self.first_line + self.cells.line_of(row)
-
-    @contextmanager
-    def _named_lines(self) -> Iterator[None]:
-        """Turn RaggedLine into a DataError that names the line."""
-        try:
-            yield
-        except RaggedLine as ragged:
-            self._refuse(ragged)
-
-    def _refuse(self, ragged: RaggedLine) -> NoReturn:
-        line, expected, found = self.line(ragged.row), self.n_fields, ragged.found
-        if not ragged.record.strip(b" "):
-            raise DataError(
-                f"{self.path}, line {line} is blank; take it out, or fill it in"
-            ) from None
-        model = "the line of names" if self.names else "the first line"
-        hint = ""
-        if found == expected + 1 and ragged.record.rstrip(b" ").endswith(bytes([self.cells.sign])):
-            hint = f"; it ends in a {delimiter_name(self.delimiter)}"
-        elif found > expected and self.delimiter == ",":
-            hint = "; if its numbers have decimal commas, save them with decimal points"
-        raise DataError(
-            f"{self.path}, line {line} has {found} fields, {model} has {expected} "
-            f"(delimiter: {delimiter_name(self.delimiter)}){hint}"
-        ) from None
 
 
 def load_sheet(
@@ -277,22 +188,19 @@ def load_sheet(
         raw = raw[:stop]
     fields = split(raw[:end].decode().removesuffix("\n"))
     first = [unquote(field) for field in fields]
-    rows = CellText(
+    sheet = Sheet(
+        path=path,
         raw=raw,
         start=end,
+        first_line=first_line + raw.count(b"\n", 0, end),
+        delimiter=sign,
         sign=byte,
         n_fields=len(first),
+        names=tuple(first),
+        spelled_names=tuple(fields),
         decimal=decimal,
         free=free_byte(raw, path),
         quoted=b'"' in raw,
-    )
-    sheet = Sheet(
-        path=path,
-        delimiter=sign,
-        names=tuple(first),
-        spelled_names=tuple(fields),
-        cells=rows,
-        first_line=first_line + raw.count(b"\n", 0, end),
         missing=Missing(tuple(code.strip() for code in form.na)),
         notes=tuple(notes),
         form=called,
@@ -308,8 +216,8 @@ def load_sheet(
 
     def from_byte(start: int, **changes: Any) -> Sheet:
         """The sheet whose rows begin at byte `start` of the text."""
-        cells, line = attrs.evolve(rows, start=start), first_line + raw.count(b"\n", 0, start)
-        return attrs.evolve(sheet, cells=cells, first_line=line, **changes)
+        line = first_line + raw.count(b"\n", 0, start)
+        return attrs.evolve(sheet, start=start, first_line=line, **changes)
 
     if not header:
         return from_byte(0, names=None, spelled_names=None)
@@ -322,8 +230,7 @@ def load_sheet(
         raw = raw[: end - 1] + kept
         lines = "a line that repeats" if again == 1 else f"{again} lines that repeat"
         notes.append(f"{lines} the names {'is' if again == 1 else 'are'} left out")
-        rows = attrs.evolve(rows, raw=raw)
-        sheet = attrs.evolve(sheet, cells=rows, notes=tuple(notes))
+        sheet = attrs.evolve(sheet, raw=raw, notes=tuple(notes))
     if (after := questions_end(raw, end, split)) > end:
         return from_byte(
             after, notes=(*notes, "the questions and import IDs below the names are left out")
@@ -352,10 +259,7 @@ def load_sheet(
     n_second = len(split(row.decode()))
     if n_second == len(first) + 1:
         named = attrs.evolve(
-            sheet,
-            names=("", *first),
-            spelled_names=("", *fields),
-            cells=attrs.evolve(rows, n_fields=len(first) + 1),
+            sheet, n_fields=n_second, names=("", *first), spelled_names=("", *fields)
         )
         try:
             # R writes no name for the column of row names.
@@ -365,15 +269,15 @@ def load_sheet(
             pass
     if n_second != len(first):
         # Before errors about names: the second row may be malformed.
-        sheet._refuse(RaggedLine(0, n_second, row))
+        sheet.refuse(0, n_second, row)
     return sheet
 
 
 def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
     """The cells of a column, up to a row of a wrong length, which is reported later."""
     try:
-        yield from sheet.cells.texts(column)
-    except RaggedLine:
+        yield from sheet.fields(column)
+    except DataError:
         return
 
 

@@ -182,7 +182,7 @@ def _with_labels(
     else:
         names, rows = frame_names(table), len(table)
     # The commas of one column of numbers must not separate two.
-    decimal = "," if isinstance(table, Sheet) and table.cells.decimal == "," else None
+    decimal = "," if isinstance(table, Sheet) and table.decimal == "," else None
     other = _opened(form.labels, path, form, decimal=decimal)
     if other.n_rows == rows - 1:
         # The first label was taken as a name, since it occurs only once.
@@ -250,7 +250,7 @@ def _with_last_column(
     lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
     joined = load_sheet(
         path,
-        Form(delimiter=sign, decimal=sheet.cells.decimal, header=True, na=sheet.missing.codes),
+        Form(delimiter=sign, decimal=sheet.decimal, header=True, na=sheet.missing.codes),
         text="".join(sign.join(line) + "\n" for line in lines).encode(),
         called=sheet.form,
         notes=sheet.notes,
