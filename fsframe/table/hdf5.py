@@ -215,42 +215,42 @@ class Hdf5Arrays:
         return (found[0][0], found[0][1]), found[1]
 
     def block(
-        self, name: str, rows: slice, columns: slice, make: Callable[..., NDArray[Any]] = np.empty
+        self,
+        name: str,
+        rows: slice,
+        columns: NDArray[np.intp],
+        make: Callable[..., NDArray[Any]] = np.empty,
     ) -> NDArray[Any]:
-        """A block of a dataset, as stored, in an array made by ``make(shape, dtype)``."""
-        with self._reading(repr(name)):
-            dataset = self._known_dataset(name)
-            height, width = (
-                len(range(*some.indices(length)))
-                for some, length in zip((rows, columns), dataset.shape, strict=True)
-            )
-            block = make((height, width), dataset.dtype)
-            if block.size:
-                dataset.read_direct(block, (rows, columns))
-            return block
+        """Some columns of consecutive rows of a dataset, as stored.
 
-    def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
-        """Some columns, anywhere and in any order, of consecutive rows of a dataset, as stored.
-
-        A dataset without chunks is read a few rows at a time, another one column of chunks after
-        the other. Each piece takes no more than the largest of 16 MB, the result, and one chunk.
-        DataError if the dataset is gone or cannot be read.
+        Adjacent columns are read into an array made by ``make(shape, dtype)``. Others, in any
+        order, are read a few rows at a time from a dataset without chunks, and one column of chunks
+        after the other from another one; each piece takes no more than the largest of 16 MB, the
+        result, and one chunk. DataError if the dataset is gone or cannot be read.
         """
         with self._reading(repr(name)):
-            dataset = self._known_dataset(name)
-            values = np.empty((rows.stop - rows.start, columns.size), dataset.dtype)
+            dataset = self._dataset(name)
+            if dataset is None:
+                raise DataError(f"{self._path} has no {name!r} any more")
+            begin, end, _ = rows.indices(dataset.shape[0])
+            shape = (max(0, end - begin), columns.size)
+            if (np.diff(columns) == 1).all():
+                values = make(shape, dataset.dtype)
+                if values.size:
+                    source = np.s_[begin:end, columns[0] : columns[-1] + 1]
+                    dataset.read_direct(values, source)
+                return values
+            values = np.empty(shape, dataset.dtype)
             most = max(_AT_A_TIME, values.nbytes)
             high, wide = dataset.chunks or (1, dataset.shape[1])
             step = max(high, most // (wide * dataset.dtype.itemsize) // high * high)
             for first in np.unique(columns // wide * wide).tolist():
                 here = np.flatnonzero((columns >= first) & (columns < first + wide))
                 low, last = int(columns[here].min()), int(columns[here].max()) + 1
-                for start in range(rows.start, rows.stop, step):
-                    stop = min(start + step, rows.stop)
+                for start in range(begin, end, step):
+                    stop = min(start + step, end)
                     part = dataset[start:stop, low:last]
-                    values[start - rows.start : stop - rows.start, here] = part[
-                        :, columns[here] - low
-                    ]
+                    values[start - begin : stop - begin, here] = part[:, columns[here] - low]
                     del part
             return values
 
@@ -295,12 +295,6 @@ class Hdf5Arrays:
             )
         self._check_form(node, name)
         return node
-
-    def _known_dataset(self, name: str) -> h5py.Dataset:
-        dataset = self._dataset(name)
-        if dataset is None:
-            raise DataError(f"{self._path} has no {name!r} any more")
-        return dataset
 
     def _check_form(self, node: h5py.Dataset, name: str) -> None:
         """Refuse empty datasets, foreign filters, and sizes far above what is stored."""
@@ -419,10 +413,8 @@ class Hdf5Columns:
             return np.empty((self.n_samples, 0), dtype=self.dtype)
         if file_mark(self.path) != self.stamp:
             raise DataError(f"{self.path} was changed while it was in use; start again")
-        first, last = int(wanted[0]), int(wanted[-1]) + 1
         with Hdf5Arrays(self.path) as file:
-            span = file.block(self.name, slice(None), slice(first, last))
-        block = span if last - first == len(wanted) else span[:, wanted - first]
+            block = file.block(self.name, slice(None), wanted)
         return without_codes(block, self.codes).astype(self.dtype) if self.codes else block
 
 

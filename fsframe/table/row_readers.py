@@ -72,11 +72,9 @@ class RowReader:
     what: str
     names: tuple[str, ...]
     files: tuple[Path, ...] = ()
-    marks: tuple[tuple[int, int], ...] = attrs.field()
-
-    @marks.default
-    def _marks(self) -> tuple[tuple[int, int], ...]:
-        return tuple(file_mark(path) for path in self.files)
+    marks: tuple[tuple[int, int], ...] = attrs.Factory(
+        lambda self: tuple(map(file_mark, self.files)), takes_self=True
+    )
 
     def check(self) -> None:
         """Raise DataError if a file has changed since it was opened."""
@@ -380,17 +378,12 @@ class Hdf5Rows(RowReader):
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         place = {name: k for k, name in enumerate(self.names)}
         wanted = np.array([place[name] for name in columns])
-        first, last = int(wanted.min()), int(wanted.max()) + 1
-        every = last - first == len(wanted) and bool(np.all(np.diff(wanted) == 1))
         memory = _ReusedMemory()
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 for start in range(0, length, rows):
                     taken = slice(start, min(start + rows, length))
-                    if every:
-                        block = file.block(self.x, taken, slice(first, last), memory.array)
-                    else:
-                        block = file.scattered(self.x, taken, wanted)
+                    block = file.block(self.x, taken, wanted, memory.array)
                     block = without_codes(block, self.codes)
                     yield np.ascontiguousarray(block, dtype=dtype)
                     # Free it before the next one is read.
@@ -413,14 +406,8 @@ class RepeatedRows(RowReader):
     @classmethod
     def of(cls, reader: RowReader, weights: NDArray[np.int64]) -> RepeatedRows:
         """The rows of `reader` with these weights."""
-        return cls(
-            what=reader.what,
-            names=reader.names,
-            files=reader.files,
-            marks=reader.marks,
-            reader=reader,
-            weights=weights,
-        )
+        shared = {field.name: getattr(reader, field.name) for field in attrs.fields(RowReader)}
+        return cls(**shared, reader=reader, weights=weights)
 
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         first = 0
