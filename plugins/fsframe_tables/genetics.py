@@ -19,7 +19,7 @@ from fsframe.table.reader import ArrayTable, Form, Reader
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import load_sheet
 from fsframe.table.text_file import check_size, is_missing, is_number, load_text
-from fsframe_tables.matrices import compressed, sparse_table
+from fsframe_tables.matrices import compressed
 
 
 class AnnDataReader(Reader):
@@ -88,8 +88,7 @@ def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) 
     if (n, p) != expected:
         raise DataError(f"{what} declares a shape of {(n, p)}: obs and var name {expected}")
     parts = [file.array(f"{name}/{part}") for part in ("data", "indices", "indptr")]
-    matrix = compressed(kind.removesuffix("_matrix"), parts, (n, p), what)
-    return sparse_table(matrix, what)
+    return compressed(kind.removesuffix("_matrix"), parts, (n, p), what)
 
 
 def _index(file: Hdf5Arrays, group: str) -> list[str] | None:

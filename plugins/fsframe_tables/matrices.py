@@ -47,7 +47,7 @@ def sparse_table(matrix: Any, what: str) -> Any:
 
 
 def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: str) -> Any:
-    """The matrix of data, indices and indptr, by rows (``"csr"``) or columns (``"csc"``)."""
+    """`sparse_table` of data, indices and indptr, by rows (``"csr"``) or columns (``"csc"``)."""
     from scipy import sparse
 
     if kind not in ("csr", "csc"):
@@ -63,7 +63,7 @@ def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: st
         matrix = make(tuple(parts), shape=shape)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{what} is not a sparse matrix: {error}") from None
-    return matrix
+    return sparse_table(matrix, what)
 
 
 _BLOCK = 1 << 22
@@ -98,13 +98,13 @@ class SparseNpzReader(Reader):
             if form is None or shape is None or shape.shape != (2,) or form.ndim:
                 raise DataError(f"{path} is not a sparse matrix: it lacks its format or its shape")
             kind = form.item()
-            matrix = compressed(
+            X = compressed(
                 kind.decode() if isinstance(kind, bytes) else str(kind),
                 [file.array(name) for name in ("data", "indices", "indptr")],
                 (int(shape[0]), int(shape[1])),
                 str(path),
             )
-        return ArrayTable(path=path, X=sparse_table(matrix, str(path)))
+        return ArrayTable(path=path, X=X)
 
 
 class MatrixMarketReader(Reader):
@@ -288,8 +288,7 @@ class MatVariables:
                 if len(shape) != 2 or len(arrays) < 3:
                     raise _Damaged("a sparse matrix lacks a part")
                 rows, columns, values = arrays
-                matrix = compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
-                return sparse_table(matrix, what)
+                return compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
             if len(parts) != 1:
                 raise _Damaged("it holds complex numbers, or no numbers")
             values = self._numbers(*parts[0])
@@ -460,4 +459,4 @@ class _Hdf5:
                 return np.ascontiguousarray(array.T)
             parts = [file.array(f"{name}/{part}") for part in ("data", "ir", "jc")]
         n, p = self.shapes[name]
-        return sparse_table(compressed("csc", parts, (n, p), what), what)
+        return compressed("csc", parts, (n, p), what)
