@@ -24,7 +24,7 @@ from fsframe.storage.encoding import (
     selection_arrays,
 )
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
-from fsframe.table.arrays import Values, arrays, freeze
+from fsframe.table.arrays import ReadOnly, arrays, freeze
 from fsframe.text import listed, printable, storable_text
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def as_texts(value: Any) -> tuple[str, ...]:
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """Values by name, frozen."""
-    return Values(value)
+    return ReadOnly(value)
 
 
 def _key(value: Any) -> tuple[int, ...]:

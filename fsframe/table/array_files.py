@@ -37,14 +37,6 @@ from fsframe.table.text_file import (
 if TYPE_CHECKING:
     from fsframe.table.hdf5 import Hdf5Arrays
 
-__all__ = [
-    "LARGE",
-    "ArrayTable",
-    "NpzArrays",
-    "dataset_from_arrays",
-    "load_arrays",
-]
-
 
 class NpzArrays:
     """The named arrays of an NPZ file; DataError if it is not one, or is damaged."""

@@ -6,7 +6,7 @@ import numbers
 import operator
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Any, TypeVar, overload
@@ -66,29 +66,6 @@ def too_large_in_words(many: int, row: int, column: int) -> str:
     )
 
 
-def merged_column(given: NDArray[Any]) -> tuple[int, int, int] | None:
-    """The first column in which two whole numbers have the same float64, and the two numbers.
-
-    Parameters
-    ----------
-    given : (n_samples, n_features) array of whole numbers
-
-    Examples
-    --------
-    >>> merged_column(np.array([[1, 2**53], [1, 2**53 + 1]]))
-    (1, 9007199254740992, 9007199254740993)
-    """
-    if given.dtype.itemsize < 8:
-        return None
-    large = (given.max(axis=0) > EXACT) | (given.min(axis=0) < -EXACT)
-    for column in np.flatnonzero(large).tolist():
-        levels = np.unique(given[:, column])
-        same = np.flatnonzero(np.diff(levels.astype(np.float64)) == 0)
-        if same.size:
-            return column, int(levels[same[0]]), int(levels[same[0] + 1])
-    return None
-
-
 def check_whole(given: NDArray[Any], where: str = "") -> None:
     """Raise DataError if two whole numbers of a column would have the same float64.
 
@@ -98,15 +75,28 @@ def check_whole(given: NDArray[Any], where: str = "") -> None:
         Examined only if its type is an integer.
     where : str
         The column in words, if there is only one.
+
+    Examples
+    --------
+    >>> check_whole(np.array([[1, 2**53], [1, 2**53 + 1]]))
+    Traceback (most recent call last):
+    fsframe.errors.DataError: column 2 holds whole numbers above 2^53, of which 64-bit numbers \
+cannot tell 9007199254740992 from 9007199254740993; leave it out if it is an identifier, give it \
+as text if it is nominal, or subtract a constant
     """
-    merged = merged_column(given) if given.dtype.kind in "iu" and given.size else None
-    if merged is not None:
-        column, first, second = merged
-        raise DataError(
-            f"{where or f'column {column + 1}'} holds whole numbers above 2^53, of which 64-bit "
-            f"numbers cannot tell {first} from {second}; leave it out if it is an identifier, give "
-            "it as text if it is nominal, or subtract a constant"
-        )
+    if given.dtype.kind not in "iu" or given.dtype.itemsize < 8 or not given.size:
+        return
+    large = (given.max(axis=0) > EXACT) | (given.min(axis=0) < -EXACT)
+    for column in np.flatnonzero(large).tolist():
+        levels = np.unique(given[:, column])
+        same = np.flatnonzero(np.diff(levels.astype(np.float64)) == 0)
+        if same.size:
+            raise DataError(
+                f"{where or f'column {column + 1}'} holds whole numbers above 2^53, of which "
+                f"64-bit numbers cannot tell {levels[same[0]]} from {levels[same[0] + 1]}; leave "
+                "it out if it is an identifier, give it as text if it is nominal, or subtract a "
+                "constant"
+            )
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
@@ -183,15 +173,16 @@ def floats(value: Any) -> Any:
     return freeze(value, np.float64)
 
 
-class _ReadOnly(Mapping[str, _V]):
-    """Values by name; read-only, and unlike a mapping proxy it can be pickled."""
+def _as_given(value: Any) -> Any:
+    return value
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = {str(key): self._frozen(value) for key, value in given.items()}
 
-    @staticmethod
-    def _frozen(value: Any) -> Any:
-        raise NotImplementedError
+class ReadOnly(Mapping[str, _V]):
+    """Values by name, each as `frozen` returns it; unlike a mapping proxy it can be pickled."""
+
+    def __init__(self, given: Mapping[str, Any], frozen: Callable[[Any], Any] = _as_given) -> None:
+        self.frozen = frozen
+        self._given = {str(key): frozen(value) for key, value in given.items()}
 
     def __getitem__(self, key: str) -> _V:
         return self._given[key]  # type: ignore[no-any-return]
@@ -202,55 +193,37 @@ class _ReadOnly(Mapping[str, _V]):
     def __len__(self) -> int:
         return len(self._given)
 
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
     def __repr__(self) -> str:
         return repr(self._given)
 
-    def __reduce__(self) -> tuple[type[_ReadOnly[_V]], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, since unpickled arrays are writable.
-        return type(self), (self._given,)
+        return ReadOnly, (self._given, self.frozen)
 
 
-class Arrays(_ReadOnly[NDArray[Any]]):
-    """Read-only arrays by name."""
-
-    _frozen = staticmethod(freeze)
-
-
-_NO_ARRAYS = Arrays({})
+def _read_only(value: Any, frozen: Callable[[Any], Any]) -> ReadOnly[Any]:
+    """Values by name, frozen; the same object if they are already."""
+    ready = type(value) is ReadOnly and value.frozen is frozen
+    return value if ready else ReadOnly(value or {}, frozen)
 
 
 def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
     """Arrays by name, frozen."""
-    if type(value) is Arrays:
-        return value
-    return Arrays(value) if value else _NO_ARRAYS
+    return _read_only(value, freeze)
 
 
-class Values(_ReadOnly[Any]):
-    """Read-only plain values by name."""
-
-    @staticmethod
-    def _frozen(value: Any) -> Any:
-        return value
-
-    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self, **other}
+def _axes(value: Any) -> tuple[int, ...]:
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple(operator.index(axis) for axis in several)
 
 
-class Axes(_ReadOnly[tuple[int, ...]]):
-    """Axes of arrays, by the array's name."""
-
-    @staticmethod
-    def _frozen(value: Any) -> tuple[int, ...]:
-        several = value if isinstance(value, (tuple, list)) else (value,)
-        return tuple(operator.index(axis) for axis in several)
-
-
-_NO_AXES = Axes({})
 _MOST_AXES = 64  # as many as an array of NumPy may have
 
 
-def axes_by_name(value: Any) -> Axes:
+def axes_by_name(value: Any) -> Mapping[str, tuple[int, ...]]:
     """Axes by name, frozen; a single axis may be given without a tuple.
 
     Raises
@@ -263,9 +236,7 @@ def axes_by_name(value: Any) -> Axes:
     >>> axes_by_name({"w": 0, "W": (0, 1), "sigma": ()})
     {'w': (0,), 'W': (0, 1), 'sigma': ()}
     """
-    if type(value) is Axes:
-        return value
-    return Axes(value) if value else _NO_AXES
+    return _read_only(value, _axes)
 
 
 def are_axes(value: Any, names: Collection[str]) -> bool:
@@ -649,17 +620,6 @@ def text_array(texts: Sequence[str]) -> NDArray[Any]:
     return np.array(texts, dtype=object if long else None)
 
 
-def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
-    """The distinct labels in ascending order, and the position of each row's label."""
-    if labels.dtype.kind != "O":
-        values, codes = np.unique(labels, return_inverse=True)
-        return values, codes
-    listed = labels.tolist()
-    different = sorted(set(listed))
-    code = {text: place for place, text in enumerate(different)}
-    return different, np.array([code[text] for text in listed], dtype=np.int64)
-
-
 def unlabelled_left_out(rows: int) -> str:
     """The warning about rows without a label that were left out."""
     return f"{counted(rows, 'row')} without a label left out (--missing-label drop)"
@@ -719,21 +679,18 @@ def as_labels(
         return freeze(labels.astype(np.float64)), (), kind
     if kind != "classification":
         raise DataError(f"task must be classification or regression, not {kind!r}")
-    values, codes = _codes(labels)
+    values, codes = np.unique(labels, return_inverse=True)
     if len(values) < 2:
         raise DataError(
             f"label {label_name!r} has one class only ({values[0]!s}); selection needs at least two"
         )
-    if isinstance(values, list):
-        check_text([str(value) for value in values], f"the class of {label_name!r}")
-    elif values.dtype.kind == "U":
+    if values.dtype.kind in "UO":
         check_text(values.tolist(), f"the class of {label_name!r}")
     elif values.dtype.kind == "f":
         # Whole numbers from 2^63 on do not fit into int64.
         whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
         values = values.astype(np.int64) if whole else values
-    classes = tuple(values if isinstance(values, list) else values.tolist())
-    return freeze(codes, np.int64), classes, kind
+    return freeze(codes, np.int64), tuple(values.tolist()), kind
 
 
 def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.int64]:

@@ -214,11 +214,12 @@ def check_names(
 
 
 def check_finite(
-    X: NDArray[Any], where: Callable[[int, int], str], *, takes_codes: bool = True
+    X: NDArray[Any], where: Callable[[int, int], str], *, first: int = 0, takes_codes: bool = True
 ) -> None:
     """Raise DataError, naming the first, if a value is infinite or too large.
 
-    `takes_codes` says whether codes of missing values can be given.
+    `first` is the place of the first column in the table; `takes_codes` says whether codes of
+    missing values can be given.
     """
     wrong = too_large(X)
     if wrong is not None:
@@ -228,7 +229,7 @@ def check_finite(
         columns = np.flatnonzero(wrong.any(axis=0))
         if len(columns) > 1:
             others += f" in {len(columns)} columns"
-        place, value = where(int(row), int(column)), float(X[row, column])
+        place, value = where(int(row), first + int(column)), float(X[row, column])
         if np.isinf(value):
             way = "or make it missing"
             if takes_codes:
@@ -332,15 +333,9 @@ def feature_warnings(
         if not kept:
             block = block.astype(np.float64)
         if where is not None and block.dtype.kind == "f":
-            _check_block(block, start, where, takes_codes)
+            check_finite(block, where, first=start, takes_codes=takes_codes)
         review.add(block, names[start:stop])
     return review.warnings(takes_codes=takes_codes)
-
-
-def _check_block(
-    block: NDArray[Any], start: int, where: Callable[[int, int], str], takes_codes: bool
-) -> None:
-    check_finite(block, lambda row, column: where(row, start + column), takes_codes=takes_codes)
 
 
 _HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})

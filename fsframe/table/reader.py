@@ -16,7 +16,7 @@ import attrs
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
-from fsframe.registry import in_stage, writers
+from fsframe.registry import in_stage, readers, writers
 from fsframe.registry.registry import stage_words
 from fsframe.table.frames import is_frame
 from fsframe.table.text_file import STANDARD_INPUT, load_bytes
@@ -113,12 +113,8 @@ class Form:
         >>> Form(na=-9, header=False).said()
         {'header': False, 'na': ['-9']}
         """
-        given = {field.name: getattr(self, field.name) for field in attrs.fields(Form)}
-        said = {key: value for key, value in given.items() if value not in ("", _DEFAULTS[key])}
+        said = attrs.asdict(self, filter=lambda field, value: value not in ("", field.default))
         return {key: list(value) if key == "na" else value for key, value in said.items()}
-
-
-_DEFAULTS = {field.name: field.default for field in attrs.fields(Form)}
 
 
 class Reader(ABC):
@@ -207,8 +203,6 @@ def reader_of(path: Path, head: bytes) -> str | None:
     Bundled formats take precedence: an ending that fsframe reads itself, such as ``.csv``, belongs
     to no other plugin, but a longer one may (``.counts.csv``).
     """
-    from fsframe.registry import readers
-
     inside: set[str] | None = None
     own = len(_ending(path, ENDINGS))
     for offer in _bundled_first(readers.offers()):
@@ -235,8 +229,6 @@ def full_name(reader: str) -> str:
     >>> full_name("parquet")
     'tables/parquet'
     """
-    from fsframe.registry import readers
-
     offer = readers.offer(reader)
     return f"{offer.provider}/{offer.entry.name}"
 
@@ -252,8 +244,6 @@ def zip_members(path: Path) -> set[str]:
 
 def reader_named(name: str) -> Reader | None:
     """A reader of that name; None for text and arrays, which need none."""
-    from fsframe.registry import readers
-
     return readers[name]() if name in readers else None
 
 
@@ -377,8 +367,6 @@ def check_reader(recorded: Any, path: str | Path, source: str) -> None:
     source : str
         The table that was read; a file with another ending may be parsed.
     """
-    from fsframe.registry import readers
-
     if not isinstance(recorded, str) or readers.matching(recorded):
         return
     given = Path(path)
