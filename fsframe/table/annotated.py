@@ -13,8 +13,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import is_sparse
 from fsframe.table.cells import Taken
 from fsframe.table.frames import FrameColumns
-from fsframe.table.roles import Layout
-from fsframe.table.text_file import is_missing
+from fsframe.table.table_columns import Columns
 from fsframe.text import did_you_mean
 
 
@@ -83,10 +82,10 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
 
 
 @attrs.frozen(eq=False)
-class AnnotatedColumns:
+class AnnotatedColumns(Columns):
     """The features of an AnnData (or of a layer) and the columns of `obs`.
 
-    A `fsframe.table.table_columns.Columns`. Sparse values stay sparse if that saves memory.
+    Sparse values stay sparse if that saves memory.
 
     Parameters
     ----------
@@ -97,11 +96,6 @@ class AnnotatedColumns:
     given: Any
     X: Any
     what = "the AnnData"
-    decimal = None
-    delimiter = ""
-    takes_codes = False
-    has_row_names = False
-    missing = staticmethod(is_missing)
 
     @classmethod
     def of(cls, given: Any, layer: str | None, roles: Mapping[str, Any]) -> AnnotatedColumns:
@@ -162,10 +156,6 @@ class AnnotatedColumns:
         """The name of a row, for messages."""
         return self._obs.row(row)
 
-    def where(self, row: int, column: int) -> str:
-        """The AnnData, row and column of a cell, for messages."""
-        return f"{self.what}, {self.row(row)}, {self.word(column)}"
-
     def word(self, column: int) -> str:
         """The name of a feature or an annotation, for messages."""
         at = column - self.n_fields
@@ -174,10 +164,6 @@ class AnnotatedColumns:
     def is_typed(self, column: int) -> bool:
         """Whether an annotation has a categorical type."""
         return column >= self.n_fields and self._obs.is_typed(column - self.n_fields)
-
-    def by_type(self, layout: Layout) -> Layout:
-        """The layout as it is: features are numbers."""
-        return layout
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
         """The cells of annotations as text; features are skipped, as numbers need no reading."""

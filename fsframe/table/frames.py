@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
 from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import Layout
+from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_missing, is_number, known_texts
 
 
@@ -153,14 +154,6 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def row_word(frame: Any) -> Callable[[int], str]:
-    """A function that names a row in messages: by number from 1, and by its index if it has one."""
-    index: Any = getattr(frame, "index", None)
-    if not hasattr(frame, "iloc") or type(index).__name__ == "RangeIndex":
-        return lambda row: f"row {row + 1}"
-    return lambda row: f"row {row + 1} ({index[row]!s:.40})"
-
-
 def is_frame(given: Any) -> bool:
     """Whether something is a pandas or polars data frame, or a pyarrow table.
 
@@ -217,8 +210,8 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
 
 
 @attrs.frozen(eq=False)
-class FrameColumns:
-    """The columns of a data frame, as `fsframe.table.table_columns.Columns`.
+class FrameColumns(Columns):
+    """The columns of a data frame.
 
     Parameters
     ----------
@@ -231,11 +224,6 @@ class FrameColumns:
 
     frame: Any
     what: object = "the frame"
-    decimal = None
-    delimiter = ""
-    takes_codes = False
-    beside = ()
-    missing = staticmethod(is_missing)
 
     @cached_property
     def _columns(self) -> list[tuple[str, Any]]:
@@ -256,14 +244,12 @@ class FrameColumns:
         """Number of rows."""
         return len(self.frame)
 
-    @cached_property
-    def row(self) -> Callable[[int], str]:
-        """The name of a row, for messages."""
-        return row_word(self.frame)
-
-    def where(self, row: int, column: int) -> str:
-        """The frame, row and column of a cell, for messages."""
-        return f"{self.what}, {self.row(row)}, {self.word(column)}"
+    def row(self, row: int) -> str:
+        """The name of a row, for messages: its number from 1, and its index if it has one."""
+        index: Any = getattr(self.frame, "index", None)
+        if not hasattr(self.frame, "iloc") or type(index).__name__ == "RangeIndex":
+            return f"row {row + 1}"
+        return f"row {row + 1} ({index[row]!s:.40})"
 
     def word(self, column: int) -> str:
         """The name of a column, for messages."""

@@ -36,7 +36,7 @@ from fsframe.table.dialect import (
     unquote,
 )
 from fsframe.table.reader import Form
-from fsframe.table.roles import Layout
+from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import MAX_COLUMNS, is_number, load_text
 
 _CLASSES = 10
@@ -45,7 +45,7 @@ _BYTES_FROM = 1 << 20
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Sheet(CellText):
+class Sheet(CellText, Columns):
     """A text table: its cells, the names of its columns, and what was noticed about it.
 
     Parameters
@@ -66,9 +66,6 @@ class Sheet(CellText):
     labelled: bool = False
 
     takes_codes = True
-    """Whether codes of missing values can be given."""
-    beside = ()
-    """Names of annotations: a text has none."""
 
     @property
     def what(self) -> object:
@@ -88,14 +85,6 @@ class Sheet(CellText):
         if found.X.size < _BYTES_FROM:
             found.X = found.X.astype(np.float64, copy=False)
         return found
-
-    def by_type(self, layout: Layout) -> Layout:
-        """The layout as it is: columns of a text have no types."""
-        return layout
-
-    def is_typed(self, column: int) -> bool:
-        """Whether a column has a categorical type; none has."""
-        return False
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
         """The fields of some columns, without quotes and outer blanks, by column."""

@@ -10,6 +10,7 @@ from fsframe.errors import DataError
 from fsframe.table.cells import BadColumn, Taken
 from fsframe.table.column_kinds import OTHER_DATE
 from fsframe.table.roles import Layout
+from fsframe.table.text_file import is_missing
 from fsframe.text import some_of
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -29,6 +30,7 @@ class Columns(Protocol):
     @property
     def beside(self) -> Sequence[str]:
         """The names of annotations, which are not features; their places follow the columns'."""
+        return ()
 
     @property
     def n_fields(self) -> int:
@@ -41,39 +43,47 @@ class Columns(Protocol):
     @property
     def decimal(self) -> str | None:
         """The decimal mark of texts, if it is known."""
+        return None
 
     @property
     def delimiter(self) -> str:
         """The delimiter of a text; empty for other tables."""
+        return ""
 
     @property
     def takes_codes(self) -> bool:
         """Whether codes of missing values can be given."""
+        return False
 
     @property
     def has_row_names(self) -> bool:
         """Whether the first column, which has no name, names or counts the rows."""
+        return False
 
     def by_type(self, layout: Layout) -> Layout:
         """The layout in which types of columns count like declarations."""
+        return layout
 
     def is_typed(self, column: int) -> bool:
         """Whether a column has a categorical type."""
+        return False
 
     def missing(self, text: str, /) -> bool:
         """Whether a cell, blanks stripped, is a missing value."""
+        return is_missing(text)
 
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
         """Some columns (ascending) as numbers, the label as numbers or texts, `beside` as texts."""
 
     def texts(self, columns: Sequence[int]) -> Iterable[tuple[int, Sequence[str]]]:
-        """Some columns as text, blanks stripped, one after the other."""
+        """Some columns as text, blanks stripped, one after the other; empty where missing."""
 
     def row(self, row: int) -> str:
         """The name of a row, for messages."""
 
     def where(self, row: int, column: int) -> str:
         """The table, row and column of a cell, for messages."""
+        return f"{self.what}, {self.row(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
         """The name of a column, for messages."""
