@@ -26,7 +26,7 @@ OTHER_DATE = re.compile(
 """Dates in other forms than ISO 8601, which are not converted to days."""
 
 KINDS = ("nominal", "ordinal", "boolean", "date", "indicator")
-_TRUE, _FALSE = ("true", "yes"), ("false", "no")
+_BOOLEANS = (("false", "true"), ("no", "yes"))
 _EPOCH = datetime.date(1970, 1, 1)
 
 Ordinal = str | int | Iterable[str | int] | Mapping[str | int, Sequence[Any] | None]
@@ -76,12 +76,13 @@ def check_readings(
     ------
     RequestError
     """
-    if dates not in (None, "days"):
-        raise RequestError(f"dates must be days, not {dates!r}")
-    if encode not in (None, "onehot"):
-        raise RequestError(f"encode must be onehot, not {encode!r}")
-    if missing_label not in (None, "drop"):
-        raise RequestError(f"missing_label must be drop, not {missing_label!r}")
+    for name, given, known in (
+        ("dates", dates, "days"),
+        ("encode", encode, "onehot"),
+        ("missing_label", missing_label, "drop"),
+    ):
+        if given not in (None, known):
+            raise RequestError(f"{name} must be {known}, not {given!r}")
 
 
 def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
@@ -110,10 +111,7 @@ def looks_boolean(texts: Iterable[str]) -> tuple[str, str] | None:
     (('no', 'yes'), None)
     """
     words = {text.strip().lower() for text in texts}
-    for no, yes in zip(_FALSE, _TRUE, strict=True):
-        if words and words <= {no, yes}:
-            return no, yes
-    return None
+    return next((pair for pair in _BOOLEANS if words and words <= set(pair)), None)
 
 
 def days_of(text: str) -> float | None:

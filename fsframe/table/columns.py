@@ -20,7 +20,7 @@ from fsframe.table.arrays import (
 )
 from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
 from fsframe.table.roles import ROLES, AskedColumns, Role, as_keys, with_option
-from fsframe.text import did_you_mean, some_of
+from fsframe.text import counted, did_you_mean, some_of
 
 MAX_NAME_BYTES = 4_096
 """Longest name that can be stored (docs/file-format.md)."""
@@ -246,6 +246,14 @@ def check_finite(
         )
 
 
+_WEAK = {
+    "empty": "without any value: {}; they carry no information",
+    "constant": "with one value only: {}; they carry no information",
+    "counting": "counting the rows: {}; drop what is an identifier",
+    "coded": "in which a repeated extreme value looks like a code for a missing one: {}; if so, ",
+}
+
+
 class FeatureReview:
     """Weaknesses of features, collected block by block.
 
@@ -254,10 +262,7 @@ class FeatureReview:
     """
 
     def __init__(self) -> None:
-        self._empty: list[str] = []
-        self._constant: list[str] = []
-        self._counting: list[str] = []
-        self._coded: list[str] = []
+        self._found: dict[str, list[str]] = {kind: [] for kind in _WEAK}
 
     def add(self, X: NDArray[Any], names: Sequence[str]) -> None:
         """Examine the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
@@ -265,36 +270,26 @@ class FeatureReview:
         least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
         lowest = least.reduce(X, axis=0).astype(np.float64)
         highest = most.reduce(X, axis=0).astype(np.float64)
-        self._coded += [
+        self._found["coded"] += [
             f"{names[c]} ({code:g}, {times} times)"
             for c in maybe_coded_columns(X, lowest, highest)
             for code, times in likely_codes(X[:, c].astype(np.float64))
         ]
-        self._counting += [names[c] for c in counting_columns(X)]
+        self._found["counting"] += [names[c] for c in counting_columns(X)]
         self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
 
-    def note(
-        self, names: Sequence[str], *, empty: NDArray[np.bool_], constant: NDArray[np.bool_]
-    ) -> None:
-        """Record which columns have no value, or a single one."""
-        self._empty += [names[c] for c in np.flatnonzero(empty).tolist()]
-        self._constant += [names[c] for c in np.flatnonzero(constant).tolist()]
+    def note(self, names: Sequence[str], **masks: NDArray[np.bool_]) -> None:
+        """Record which columns are `empty`, or `constant`."""
+        for kind, mask in masks.items():
+            self._found[kind] += [names[c] for c in np.flatnonzero(mask).tolist()]
 
     def warnings(self, *, takes_codes: bool = True) -> list[str]:
         """One sentence for each kind of weakness found; `takes_codes` as for `check_finite`."""
         way = "say it (--na CODE, na=)" if takes_codes else "make it missing"
         return [
-            f"{len(names)} column{'s' * (len(names) > 1)} {what.format(some_of(names))}"
-            for names, what in (
-                (self._empty, "without any value: {}; they carry no information"),
-                (self._constant, "with one value only: {}; they carry no information"),
-                (self._counting, "counting the rows: {}; drop what is an identifier"),
-                (
-                    self._coded,
-                    "in which a repeated extreme value looks like a code for a missing one: {}; "
-                    f"if so, {way}",
-                ),
-            )
+            f"{counted(len(names), 'column')} {_WEAK[kind].format(some_of(names))}"
+            + way * (kind == "coded")
+            for kind, names in self._found.items()
             if names
         ]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import without_codes
-from fsframe.table.text_file import check_expansion, check_size, shown
+from fsframe.table.text_file import check_expansion, check_size, reading_of, shown
 
 _lock = threading.Lock()
 _readers = 0
@@ -420,8 +420,6 @@ class Hdf5Columns:
 
 def file_mark(path: Path) -> tuple[int, int]:
     """Size and time of change of a file."""
-    try:
+    with reading_of(path):
         status = path.stat()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     return status.st_size, status.st_mtime_ns

@@ -19,7 +19,7 @@ from fsframe.errors import DataError, FsframeError, PluginError, RequestError, o
 from fsframe.registry import in_stage, readers, writers
 from fsframe.registry.registry import stage_words
 from fsframe.table.frames import is_frame
-from fsframe.table.text_file import STANDARD_INPUT, load_bytes
+from fsframe.table.text_file import STANDARD_INPUT, load_bytes, reading_of
 from fsframe.text import did_you_mean
 
 
@@ -397,11 +397,8 @@ def table_name(path: Path) -> str:
 def _head(path: Path) -> bytes:
     if path == STANDARD_INPUT:
         return load_bytes(path)[:8]
-    try:
-        with path.open("rb") as file:
-            return file.read(8)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    with reading_of(path), path.open("rb") as file:
+        return file.read(8)
 
 
 def _ending(path: Path, endings: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, one_line
 from fsframe.table.arrays import without_codes
 from fsframe.table.hdf5 import Hdf5Arrays, file_mark
+from fsframe.table.text_file import reading_of
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20
@@ -37,16 +38,13 @@ def stamp_of(paths: Sequence[Path]) -> str:
     """
     digest = hashlib.sha256()
     for path in paths:
-        try:
+        with reading_of(path), path.open("rb") as file:
             status = path.stat()
             times = f"{status.st_mtime_ns}\0{status.st_ctime_ns}"
             digest.update(f"{path.name}\0{status.st_size}\0{times}\0".encode())
-            with path.open("rb") as file:
-                digest.update(file.read(_EDGE))
-                file.seek(max(0, status.st_size - _EDGE))
-                digest.update(file.read(_EDGE))
-        except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+            digest.update(file.read(_EDGE))
+            file.seek(max(0, status.st_size - _EDGE))
+            digest.update(file.read(_EDGE))
     return digest.hexdigest()
 
 
@@ -133,8 +131,7 @@ class FrameRows(RowReader):
         """One column, whole, as a series of polars."""
         import polars
 
-        with reading_errors(self.what):
-            parts = [frame[name] for _, side in self.frames([name], _LABELS) for frame in side]
+        parts = [*self._pieces(name)]
         return polars.concat(parts) if parts else polars.Series(name, [])
 
     def categories(self, name: str) -> tuple[str, ...]:
@@ -142,11 +139,15 @@ class FrameRows(RowReader):
         import polars
 
         texts: set[str] = set()
-        with reading_errors(self.what):
-            for _, (frame,) in self.frames([name], _LABELS):
-                column = frame[name].cast(polars.String).unique().drop_nulls()
-                texts |= set(column.to_list())
+        for piece in self._pieces(name):
+            texts |= set(piece.cast(polars.String).unique().drop_nulls().to_list())
         return tuple(sorted(texts))
+
+    def _pieces(self, name: str) -> Iterator[Any]:
+        """One column, in pieces."""
+        with reading_errors(self.what):
+            for _, frames in self.frames([name], _LABELS):
+                yield from (frame[name] for frame in frames)
 
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         import polars

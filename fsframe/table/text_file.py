@@ -13,7 +13,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -226,11 +226,18 @@ def load_bytes(path: Path) -> bytes:
     """All bytes of a file, or of standard input; DataError if they are more than memory allows."""
     if path == STANDARD_INPUT:
         return _standard_input()
-    try:
+    with reading_of(path):
         size = path.stat().st_size
         if size > memory_bound():
             raise _too_large(path, size)
         return path.read_bytes()
+
+
+@contextlib.contextmanager
+def reading_of(path: Path) -> Iterator[None]:
+    """Turn errors of the system into the DataError that the file cannot be read."""
+    try:
+        yield
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
 
