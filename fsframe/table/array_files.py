@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import zipfile
 import zlib
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from fsframe.table.hdf5 import Hdf5Arrays
 
 
-class NpzArrays:
+class NpzArrays(contextlib.AbstractContextManager["NpzArrays"]):
     """The named arrays of an NPZ file; DataError if it is not one, or is damaged."""
 
     def __init__(self, path: Path) -> None:
@@ -47,9 +48,6 @@ class NpzArrays:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, NotImplementedError, UnicodeDecodeError) as error:
             raise DataError(f"{path} is not an NPZ file, or is damaged: {error}") from None
-
-    def __enter__(self) -> NpzArrays:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._zip.close()

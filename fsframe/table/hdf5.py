@@ -133,7 +133,7 @@ _RATIO = 1100
 _FREE = 1 << 30
 
 
-class Hdf5Arrays:
+class Hdf5Arrays(contextlib.AbstractContextManager["Hdf5Arrays"]):
     """The named arrays of an HDF5 file; DataError if it is not one, or is damaged."""
 
     def __init__(self, path: Path) -> None:
@@ -155,9 +155,6 @@ class Hdf5Arrays:
                 f"{path} is a run file of fsframe, not a table: `fsframe show` prints it, with the "
                 "table that it was made from"
             )
-
-    def __enter__(self) -> Hdf5Arrays:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 Columns = Mapping[str, Sequence[Any]]
@@ -19,19 +18,11 @@ def _frame(columns: Columns) -> Any:
     return polars.DataFrame({name: list(cells) for name, cells in columns.items()}, schema=kinds)
 
 
-def _parquet(path: Path, columns: Columns) -> None:
-    _frame(columns).write_parquet(path)
-
-
-def _arrow(path: Path, columns: Columns) -> None:
-    _frame(columns).write_ipc(path)
-
-
-def _excel(path: Path, columns: Columns) -> None:
-    _frame(columns).write_excel(path)
-
-
-WRITES = {"parquet": _parquet, "arrow": _arrow, "excel": _excel}
+WRITES = {
+    "parquet": lambda path, columns: _frame(columns).write_parquet(path),
+    "arrow": lambda path, columns: _frame(columns).write_ipc(path),
+    "excel": lambda path, columns: _frame(columns).write_excel(path),
+}
 ENDINGS = {"excel": ".xlsx"}
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "excel": {

@@ -4,7 +4,7 @@ genotypes (.bed)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +78,8 @@ def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) 
         if X.shape != expected:
             raise DataError(f"{what} of shape {X.shape}: obs and var name {expected}")
         return X
-    kind = str(file.attribute(name, "encoding-type") or file.attribute(name, "h5sparse_format"))
+    kind = str(file.attribute(name, "encoding-type"))
     shape = file.attribute(name, "shape")
-    if shape is None:
-        shape = file.attribute(name, "h5sparse_shape")
     if shape is None or np.shape(shape) != (2,):
         raise DataError(f"{what} is sparse and has no shape; it is damaged")
     n, p = (int(size) for size in shape)
@@ -300,9 +298,8 @@ class PackedGenotypes:
         """
         if n_samples % 4:
             packed[:, -1] &= (1 << 2 * (n_samples % 4)) - 1
-        rows = max(1, _BLOCK // packed.shape[1])
-        blocks = (packed[start : start + rows] for start in range(0, len(packed), rows))
-        return cls(packed, n_samples, any(bool(_HAS_GAP[block].any()) for block in blocks))
+        gaps = any(bool(_HAS_GAP[packed[some]].any()) for some in _spans(packed.shape))
+        return cls(packed, n_samples, gaps)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -328,12 +325,11 @@ class PackedGenotypes:
         quarter, place = np.divmod(rows, 4)
         width = -(-len(rows) // 4)
         packed = np.empty((len(self.packed), width), dtype=np.uint8)
-        step = max(1, _BLOCK // (4 * width))
-        for first in range(0, len(packed), step):
-            bytes_of = self.packed[first : first + step].take(quarter, axis=1)
+        for some in _spans((len(packed), 4 * width)):
+            bytes_of = self.packed[some].take(quarter, axis=1)
             codes = np.zeros((len(bytes_of), 4 * width), dtype=np.uint8)
             np.bitwise_and(bytes_of >> (2 * place).astype(np.uint8), 3, out=codes[:, : len(rows)])
-            packed[first : first + step] = (
+            packed[some] = (
                 codes[:, ::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6
             )
         return attrs.evolve(self, packed=packed, n_samples=len(rows))
@@ -353,13 +349,10 @@ class PackedGenotypes:
         # The bits 01 of a missing genotype become 11, 10 and 00 for 0, 1 and 2 copies.
         change = np.array([2, 3, 1], dtype=np.uint8)[fill.astype(np.intp)][:, None]
         packed = np.empty_like(self.packed)
-        rows = max(1, _BLOCK // packed.shape[1])
-        for start in range(0, len(packed), rows):
-            block = self.packed[start : start + rows]
+        for some in _spans(packed.shape):
+            block = self.packed[some]
             missing = block & ~(block >> 1) & 0x55
-            np.bitwise_xor(
-                block, missing * change[start : start + rows], out=packed[start : start + rows]
-            )
+            np.bitwise_xor(block, missing * change[some], out=packed[some])
         return attrs.evolve(self, packed=packed, gaps=False)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
@@ -369,11 +362,17 @@ class PackedGenotypes:
     def _decompressed(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
         """The values of `table` for each byte, by persons."""
         values = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
-        step = max(1, _BLOCK // wanted.shape[1])
-        for first in range(0, len(wanted), step):
-            copies = table[wanted[first : first + step]].reshape(-1, 4 * wanted.shape[1])
-            values[:, first : first + step] = copies[:, : self.n_samples].T
+        for some in _spans(wanted.shape):
+            copies = table[wanted[some]].reshape(-1, 4 * wanted.shape[1])
+            values[:, some] = copies[:, : self.n_samples].T
         return values
+
+
+def _spans(shape: tuple[int, int]) -> Iterator[slice]:
+    """Consecutive variants, as many at a time as have few million values of that width."""
+    variants, width = shape
+    step = max(1, _BLOCK // width)
+    yield from (slice(first, first + step) for first in range(0, variants, step))
 
 
 _MAGIC = b"\x6c\x1b\x01"

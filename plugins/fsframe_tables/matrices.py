@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import struct
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -309,14 +310,14 @@ class MatVariables:
                 if len(content) > left:
                     raise _Damaged("it would decompress to more than is allowed")
                 left -= len(content)
-                inner = next(self._elements(content), (0, b""))
-                kind, content = inner
+                kind, content = next(self._elements(content), (0, b""))
             if kind == _MATRIX and content:
                 yield self._matrix(content)
 
     def _matrix(self, content: bytes) -> tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]:
-        flags, sizes, name, *parts = [*self._elements(content), (0, b""), (0, b""), (0, b"")]
-        parts = parts[: len(parts) - 3] if len(parts) >= 3 else []
+        elements = self._elements(content)
+        flags, sizes, name = (next(elements, (0, b"")) for _ in range(3))
+        parts = [*elements]
         numbers = self._numbers(*flags)
         shape = self._numbers(*sizes)
         if not numbers.size or not 2 <= shape.size <= 32 or shape.min() < 0:
@@ -326,17 +327,16 @@ class MatVariables:
 
     def _elements(self, content: bytes, padded: bool = True) -> Iterator[tuple[int, bytes]]:
         """Types and contents of the elements of a file or of an array."""
-        place, byteorder = 0, "little" if self._order == "<" else "big"
-        while place + 8 <= len(content):
-            first = int.from_bytes(content[place : place + 4], byteorder)  # type: ignore[arg-type]
-            if first >> 16:
-                size, kind, begin = first >> 16, first & 0xFFFF, place + 4
+        place, tag = 0, struct.Struct(f"{self._order}II")
+        while place + tag.size <= len(content):
+            kind, size = tag.unpack_from(content, place)
+            if kind >> 16:
+                kind, size, begin = kind & 0xFFFF, kind >> 16, place + 4
                 if size > 4:
                     raise _Damaged(f"a small element of {size} bytes")
                 place += 8
             else:
-                kind, begin = first, place + 8
-                size = int.from_bytes(content[place + 4 : begin], byteorder)  # type: ignore[arg-type]
+                begin = place + 8
                 place = begin + (size if not padded and kind == _PACKED else -(-size // 8) * 8)
             if begin + size > len(content):
                 raise _Damaged(f"an element of {size} bytes where {len(content) - begin} are left")
