@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import EXACT, check_spelled
 from fsframe.table.cells import BadColumn
-from fsframe.table.column_kinds import ColumnKind, WordsRead, coded_together
+from fsframe.table.column_kinds import ColumnKind, ColumnNote, WordsRead, coded_together
 from fsframe.table.column_names import is_usual_label
 from fsframe.table.columns import check_columns, check_finite, check_names
 from fsframe.table.labels import LabelColumn
@@ -201,7 +201,11 @@ def assembled(
     words = WordsRead(dates=roles.get("dates"), decimal=table.decimal)
     words.kinds.update((names[at[column]], ColumnKind("boolean")) for column in taken.truths)
     words.notes.extend(
-        f"column {names[at[column]]!r} holds text, and was read as numbers"
+        ColumnNote(
+            names[at[column]],
+            "holds text, and was read as numbers",
+            "hold text, and were read as numbers",
+        )
         for column in taken.spelled
         if not mask[at[column]] and column not in layout.orders
     )

@@ -147,82 +147,78 @@ def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, 
     return ranked, tuple(level_text(level) for level in levels.tolist())
 
 
-def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64], ColumnKind, str]:
-    """The text of column `name` as codes 0, 1, … of its sorted levels, its kind, and a note.
+@attrs.frozen
+class ColumnNote:
+    """How a column was read, in words that follow its name.
 
-    None becomes NaN.
-
-    >>> coded(["b", "a", None, "b"], "size")[::2]
-    (array([ 1.,  0., nan,  1.]), "text in column 'size' was coded: a=0, b=1")
+    Parameters
+    ----------
+    name : str
+    one, many : str
+        The words after one name, and after several; `many` is empty if columns cannot share a note.
+    before : str
+        Words before the name.
     """
-    levels = tuple(sorted({value for value in values if value is not None}))
-    code: dict[str | None, float] = {text: float(place) for place, text in enumerate(levels)}
-    numbers = np.array([code.get(value, math.nan) for value in values])
-    return numbers, ColumnKind("nominal", levels), coded_note(levels, name)
+
+    name: str
+    one: str
+    many: str = ""
+    before: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.before}column {self.name!r} {self.one}"
 
 
-def number_note(name: str, spelling: str) -> str:
+def number_note(name: str, spelling: str) -> ColumnNote:
     """The note that the text of column `name` was read as numbers."""
-    return f"column {name!r} was read as numbers {spelling}"
+    how = f"read as numbers {spelling}"
+    return ColumnNote(name, f"was {how}", f"were {how}")
 
 
-def coded_note(levels: Sequence[str], name: str) -> str:
+def coded_note(levels: Sequence[str], name: str) -> ColumnNote:
     """The note that the text of column `name` was coded as the places of these levels."""
-    spelled = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
-    note = f"text in column {name!r} was coded: {spelled}"
+    codes = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
+    how = f"was coded: {codes}"
     alike = alike_spellings(levels)
     if alike:
         shown = some_of([" and ".join(map(repr, spellings)) for spellings in alike], 3)
-        note += f"; {shown} differ in capitals or blanks only"
-    return note
+        alone = f"{how}; {shown} differ in capitals or blanks only"
+        return ColumnNote(name, alone, before=_TEXT_IN)
+    return ColumnNote(name, how, "" if ";" in codes else how, before=_TEXT_IN)
 
 
-_CODED = re.compile("text in column (.*?) was coded: ([^;]*)", re.DOTALL)
-_SPELLED = re.compile(
-    "column ('.*'|\".*\") (?:was read as numbers (.*)|holds text, and was read as numbers)",
-    re.DOTALL,
-)
-_AS_NUMBERS = "were read as numbers"
+_TEXT_IN = "text in "
 _ALIKE, _MANY_CODED = 4, 10
 
 
-def coded_together(notes: Iterable[str]) -> list[str]:
-    """`notes`, in which those about similar columns are merged.
+def coded_together(notes: Iterable[ColumnNote]) -> list[str]:
+    """`notes` as texts, in which those about similar columns are merged.
 
     Four or more columns coded alike, or spelled alike as numbers, share one note. If more than ten
     columns remain, each coded in its own way, these share one, too.
 
-    >>> coded_together(f"text in column {name!r} was coded: a=0, b=1" for name in "stuv")
+    >>> coded_together(coded_note(["a", "b"], name) for name in "stuv")
     ["text in 4 columns was coded: a=0, b=1 ('s', 't', 'u', 'v')"]
     >>> coded_together(number_note(name, "with decimal commas") for name in "stuv")
     ["4 columns were read as numbers with decimal commas ('s', 't', 'u', 'v')"]
     """
     notes = list(notes)
-    spelled: dict[str | None, list[str]] = {}
+    alike: dict[str, list[str]] = {}
     for note in notes:
-        if match := _SPELLED.fullmatch(note):
-            spelled.setdefault(match[2], []).append(match[1])
-    told = {note: match for note in notes if (match := _CODED.fullmatch(note))}
-    by_codes: dict[str, list[str]] = {}
-    for match in told.values():
-        by_codes.setdefault(match[2], []).append(match[1])
-    alone = [column for group in by_codes.values() if len(group) < _ALIKE for column in group]
+        alike.setdefault(note.many, []).append(repr(note.name))
+    coded = {note.many: alike[note.many] for note in notes if note.before and note.many}
+    alone = [name for names in coded.values() if len(names) < _ALIKE for name in names]
 
-    def said(note: str) -> str:
-        numbers = _SPELLED.fullmatch(note)
-        if numbers and len(alike := spelled[numbers[2]]) >= _ALIKE:
-            how = f"{_AS_NUMBERS} {numbers[2]}" if numbers[2] else f"hold text, and {_AS_NUMBERS}"
-            return f"{len(alike)} columns {how} ({some_of(alike)})"
-        codes = told[note][2] if note in told else ""
-        columns = by_codes.get(codes, [])
-        if len(columns) >= _ALIKE:
-            return f"text in {len(columns)} columns was coded: {codes} ({some_of(columns)})"
-        if columns and len(alone) > _MANY_CODED:
+    def said(note: ColumnNote) -> str:
+        columns = alike[note.many]
+        if note.many and len(columns) >= _ALIKE:
+            return f"{note.before}{len(columns)} columns {note.many} ({some_of(columns)})"
+        if note.many and note.before and len(alone) > _MANY_CODED:
             return (
                 f"text in {len(alone)} columns was coded 0, 1, … in the sorted order of each "
                 f"column's texts: {some_of(alone)}"
             )
-        return note
+        return str(note)
 
     return list(dict.fromkeys(map(said, notes)))
 
@@ -268,7 +264,7 @@ class WordsRead:
         As for `spelled_numbers`.
     kinds : dict of str to ColumnKind
         By name, of columns that do not simply hold numbers.
-    notes : list of str
+    notes : list of ColumnNote
         How columns without a declared kind were read.
     texts, dated : list of int
         Places of columns that cannot be used: they hold other text, or dates that stay dates.
@@ -278,8 +274,8 @@ class WordsRead:
     Examples
     --------
     >>> words = WordsRead()
-    >>> words.numbers(0, "smoker", ["no", None, "yes"]), words.notes
-    (array([ 0., nan,  1.]), ["column 'smoker' was read as no=0, yes=1"])
+    >>> words.numbers(0, "smoker", ["no", None, "yes"]), str(words.notes[0])
+    (array([ 0., nan,  1.]), "column 'smoker' was read as no=0, yes=1")
     >>> words.numbers(1, "size", ["M", "XL"], order=("S", "M")), words.unknown
     (None, [(1, ('XL',))])
     """
@@ -287,7 +283,7 @@ class WordsRead:
     dates: str | None = None
     decimal: str | None = None
     kinds: dict[str, ColumnKind] = attrs.field(factory=dict)
-    notes: list[str] = attrs.field(factory=list)
+    notes: list[ColumnNote] = attrs.field(factory=list)
     texts: list[int] = attrs.field(factory=list)
     dated: list[int] = attrs.field(factory=list)
     unknown: list[tuple[int, tuple[str, ...]]] = attrs.field(factory=list)
@@ -324,11 +320,13 @@ class WordsRead:
                 return None
             return self._of_kind(name, cells, ColumnKind("ordinal", order))
         if nominal:
-            values, self.kinds[name], note = coded(cells, name)
-            self.notes.append(note)
-            return values
+            levels = tuple(sorted(texts))
+            self.kinds[name] = ColumnKind("nominal", levels)
+            self.notes.append(coded_note(levels, name))
+            code = {text: float(place) for place, text in enumerate(levels)}
+            return np.array([math.nan if text is None else code[text] for text in cells])
         if (words := looks_boolean(texts)) is not None:
-            self.notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
+            self.notes.append(ColumnNote(name, f"was read as {words[0]}=0, {words[1]}=1"))
             return self._of_kind(name, cells, ColumnKind("boolean", words))
         if texts and all(days_of(text) is not None for text in texts):
             return self.days(place, name, cells)

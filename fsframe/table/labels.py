@@ -246,7 +246,7 @@ class LabelColumn:
             return self._of_numbers(np.array([value[text] for text in texts]), task, where)
         amounts = None if task == "classification" else label_numbers(texts, self.decimal)
         if amounts is not None:
-            notes.append(number_note(self.name, amounts[1]))
+            notes.append(str(number_note(self.name, amounts[1])))
             return self._of_numbers(amounts[0], task, where)
         if task == "regression":
             row = next(row for row, text in enumerate(texts) if text in words)
