@@ -7,6 +7,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Mapping
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -291,21 +292,20 @@ def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
     named = label in table.others or label in table.feature_names
     if not named or not isinstance(table.X, np.ndarray):
         raise cannot_leave_rows_out(f"the arrays of {table.path}")
-    name = str(label)
-    if name in table.others:
-        values = table.others[name]
-    else:
-        values = table.X[:, table.feature_names.index(name)]
+    values = table.others.get(str(label))
+    if values is None:
+        values = table.X[:, table.feature_names.index(str(label))]
     known = ~missing_cells(cells_of_array(values))
     if known.all():
         return table
-    y = None if table.y is None else table.y[known]
-    beside = {key: cells[known] for key, cells in table.beside.items()}
-    samples = table.samples
-    if samples is not None:
-        samples = tuple(name for name, there in zip(samples, known, strict=True) if there)
-    notes = (*table.notes, unlabelled_left_out(int((~known).sum())))
-    return attrs.evolve(table, X=table.X[known], y=y, beside=beside, samples=samples, notes=notes)
+    return attrs.evolve(
+        table,
+        X=table.X[known],
+        y=None if table.y is None else table.y[known],
+        beside={key: cells[known] for key, cells in table.beside.items()},
+        samples=table.samples and tuple(compress(table.samples, known)),
+        notes=(*table.notes, unlabelled_left_out(int((~known).sum()))),
+    )
 
 
 def cannot_leave_rows_out(what: str) -> RequestError:

@@ -218,10 +218,8 @@ class ColumnsSeen:
 
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""
-        seen = ColumnsSeen.__new__(ColumnsSeen)
-        for name, values in self.arrays().items():
-            setattr(seen, name, values[columns])
-        return seen
+        taken = {name: values[columns] for name, values in self.arrays().items()}
+        return ColumnsSeen.from_arrays(taken)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything, by name, for `from_arrays`."""

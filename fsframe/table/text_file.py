@@ -332,15 +332,14 @@ def _check_utf8(raw: bytes, path: Path) -> None:
 
     The text is decoded in blocks: as one str it may take four times the memory.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(raw)
-    for start in range(0, len(raw), _STEP):
-        # The bytes before the block may begin a character that ends in it.
-        held = len(decoder.getstate()[0])
+    start, view = 0, memoryview(raw)
+    while start < len(raw):
+        # A character that goes on after a block is left to the next one.
+        block, last = view[start : start + _STEP], start + _STEP >= len(raw)
         try:
-            decoder.decode(view[start : start + _STEP], final=start + _STEP >= len(raw))
+            start += codecs.utf_8_decode(block, "strict", last)[1]
         except UnicodeDecodeError as error:
-            place = start - held + error.start
+            place = start + error.start
             break
     else:
         return
