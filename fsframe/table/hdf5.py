@@ -408,8 +408,7 @@ class Hdf5Columns:
         wanted = self.columns[start:stop]
         if not len(wanted):
             return np.empty((self.n_samples, 0), dtype=self.dtype)
-        if file_mark(self.path) != self.stamp:
-            raise DataError(f"{self.path} was changed while it was in use; start again")
+        check_unchanged(self.path, self.stamp)
         with Hdf5Arrays(self.path) as file:
             block = file.block(self.name, slice(None), wanted)
         return without_codes(block, self.codes).astype(self.dtype) if self.codes else block
@@ -420,3 +419,9 @@ def file_mark(path: Path) -> tuple[int, int]:
     with reading_of(path):
         status = path.stat()
     return status.st_size, status.st_mtime_ns
+
+
+def check_unchanged(path: Path, mark: tuple[int, int]) -> None:
+    """Raise DataError if `file_mark` of the file is another one."""
+    if file_mark(path) != mark:
+        raise DataError(f"{path} was changed while it was in use; start again")

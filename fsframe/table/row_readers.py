@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, one_line
 from fsframe.table.arrays import without_codes
-from fsframe.table.hdf5 import Hdf5Arrays, file_mark
+from fsframe.table.hdf5 import Hdf5Arrays, check_unchanged, file_mark
 from fsframe.table.text_file import reading_of
 
 _EDGE = 1 << 16
@@ -77,8 +77,7 @@ class RowReader:
     def check(self) -> None:
         """Raise DataError if a file has changed since it was opened."""
         for path, mark in zip(self.files, self.marks, strict=True):
-            if file_mark(path) != mark:
-                raise DataError(f"{path} was changed while it was in use; start again")
+            check_unchanged(path, mark)
 
     @property
     def n_rows(self) -> int:
