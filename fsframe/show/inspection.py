@@ -17,10 +17,9 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
-from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.inspection_display import Inspection, PartsInspection
-from fsframe.show.proposals import proposals_for, usual_chain
+from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
@@ -41,8 +40,6 @@ from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, as_keys, only, spelled_out
 from fsframe.table.source import contents
 
-_START = 1.5
-"""Seconds of processor time that a command takes to start."""
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _EXAMINED = {"label", "drop", "groups", "event", "categorical", "ordinal", "keep"}
@@ -70,48 +67,40 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     classified by `fsframe.table.column_guesses.Guesses`.
     """
     form = {key: value for key, value in options.items() if key in _FORM}
-    frame = path if is_frame(path) else None
-    if frame is not None and form:
-        raise RequestError(f"{', '.join(form)}: for files, not for {type(frame).__name__}")
+    framed = is_frame(path)
+    if framed and form:
+        raise RequestError(f"{', '.join(form)}: for files, not for {type(path).__name__}")
     try:
-        file_contents = (
-            contents(path, label=options.get("label"), **form)
-            if frame is None
-            else contents_of_frame(frame, "data")
-        )
+        if framed:
+            found = contents_of_frame(path, "data")
+        else:
+            found = contents(path, label=options.get("label"), **form)
     except UntidyTableError as error:
         if not any("transpose" in way for way in error.ways):
             raise
-        read_so = inspect_table(path, **options, transpose=True)
         what = "the second line tells the class of each column: samples are in columns"
         finding = Finding((), what, {"transpose": True})
-        return attrs.evolve(read_so, findings=(finding, *read_so.findings))
-    names = tuple(column.name for column in file_contents.columns)
-    commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
-    if commas and frame is None and "decimal" not in options:
+        return _read_so(path, {**options, "transpose": True}, finding)
+    commas = tuple(column.name for column in found.columns if _decimal_commas(column))
+    if commas and not framed and "decimal" not in options:
+        finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
         with contextlib.suppress(DataError):
-            read_so = inspect_table(path, **options, decimal=",")
-            finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
-            return attrs.evolve(read_so, findings=(finding, *read_so.findings))
-    n = len(names)
+            return _read_so(path, {**options, "decimal": ","}, finding)
 
+    names = tuple(column.name for column in found.columns)
+    n = len(names)
     options = spelled_out(options, names)
     if "drop" in options:
         options["drop"] = as_keys(options["drop"])
     declared = options.get("categorical") or ()
-    if not isinstance(declared, bool):
-        declared = as_keys(declared)
-        options |= {"categorical": declared} if declared else {}
+    if not isinstance(declared, bool) and (declared := as_keys(declared)):
+        options["categorical"] = declared
     given = {role: options.get(role) for role in ROLES if role != "keep"}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
-    asked = check_columns(names, n, file_contents.path, given)
-    dropped = set(asked["drop"])
+    asked = check_columns(names, n, found.path, given)
+    dropped = {*asked["drop"], *([0] if found.row_names else [])}
     # Declared columns are not questioned.
-    categorical = {*asked["categorical"], *asked["ordinal"]}
-    if declared is True:
-        categorical |= {*range(n)}
-    if file_contents.row_names:
-        dropped.add(0)
+    known = {*range(n)} if declared is True else {*asked["categorical"], *asked["ordinal"]}
     group, event = only(asked, "groups"), only(asked, "event")
     # Nothing is asked about a time, weights or covariates that the user names.
     others = {
@@ -120,73 +109,69 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         for column in asked[role]
     }
     skip = {*dropped, *others, *(column for column in (group, event) if column is not None)}
-    guess = _label(file_contents, names, options.get("label"), skip)
+    said = options.get("label")
+    guess = _label(found, names, said, skip)
     label, doubts, pair = guess.place, guess.doubts, guess.pair
-    if doubts and frame is None and (beside := _labels_beside(file_contents.path)):
+    if doubts and not framed and (beside := _labels_beside(found.path)):
         option = option_for("--labels", str(beside))
         doubts = (*doubts, f"{beside.name}, beside it, may hold the label ({option})")
     leaks = []
     if pair is not None and "event" not in options and not skip.intersection(pair):
         (rest,) = {*pair} - {label}
         skip.add(rest)
-        key = column_keys(file_contents)[rest]
+        key = column_keys(found)[rest]
         settled: dict[str, Any] = {"drop": [key]}
-        if label == pair[0] and tells_events(file_contents.columns[rest]):
+        if label == pair[0] and tells_events(found.columns[rest]):
             event, options["event"] = rest, names[rest]
             settled = {"event": names[rest]}
         else:
             options["drop"] = [*options.get("drop", ()), key]
-        if options.get("label") is not None:
+        if said is not None:
             what = (
                 f"with {names[label]} it looks like times until an event, some of them censored; "
                 "as a feature it would leak the label"
             )
             leaks.append(Finding((names[rest],), what, settled))
-    judged = Guesses(file_contents, label, skip, dates=bool(options.get("dates")))
-    suggested = judged.suggested(options, group, categorical)
-    findings = [*leaks, *findings_of(judged, categorical, group, suggested)]
-    suggested["label"] = judged.keys[label]
-    if file_contents.label_array == label and options.get("label") is None:
-        del suggested["label"]
-    data, refused = None, ""
+    judged = Guesses(found, label, skip, dates=bool(options.get("dates")))
+    suggested = judged.suggested(options, group, known)
+    findings = [*leaks, *findings_of(judged, known, group, suggested)]
+    if said is not None or found.label_array != label:
+        suggested["label"] = judged.keys[label]
+    data, refused, offered = None, "", list[Proposal]()
     if guess.of_samples:
         way = (
-            "say so (--transpose), with a table about the samples that holds the label "
+            "transpose the frame, and add the label of each sample as a column"
+            if framed
+            else "say so (--transpose), with a table about the samples that holds the label "
             "(--samples FILE)"
-            if frame is None
-            else "transpose the frame, and add the label of each sample as a column"
         )
         refused = f"samples seem to be in columns and {names[0]!r} to name the features: {way}"
-    try:
-        data = None if refused else read(path, **suggested)
-    except UntidyTableError as error:
-        refused = "; ".join(error.problem.removesuffix(SETTLES).splitlines())
-    except DataError as error:
-        refused = str(error)
-    offered = [] if data is None else proposals_for(data)
-    if data is not None and not offered and data.categorical.any() and not suggested.get("encode"):
-        encoded = data.encoded("onehot")
-        if offered := proposals_for(encoded):
-            data, suggested["encode"] = encoded, "onehot"
-            what = "what is proposed takes numbers only: categories become columns of 0 and 1"
-            findings.append(Finding((), what, {"encode": "onehot"}))
-    if data is not None and not offered:
+    else:
         try:
-            Chain.parse(usual_chain()).check_request(data)
-        except FsframeError as error:
+            data = read(path, **suggested)
+        except UntidyTableError as error:
+            refused = "; ".join(error.problem.removesuffix(SETTLES).splitlines())
+        except DataError as error:
             refused = str(error)
     if data is not None:
+        offered = proposals_for(data)
+        if not offered and data.categorical.any() and not suggested.get("encode"):
+            encoded = data.encoded("onehot")
+            if offered := proposals_for(encoded):
+                data, suggested["encode"] = encoded, "onehot"
+                what = "what is proposed takes numbers only: categories become columns of 0 and 1"
+                findings.append(Finding((), what, {"encode": "onehot"}))
+        if not offered:
+            try:
+                Chain.parse(usual_chain()).check_request(data)
+            except FsframeError as error:
+                refused = str(error)
         spelled = (text for text in data.warnings if "read as numbers" in text)
-        told = (*spelled, *repeated_rows(data))
-        findings += [Finding((), text) for text in told]
+        findings += [Finding((), text) for text in (*spelled, *repeated_rows(data))]
         findings += findings_in(data)
     short = in_short(suggested, names)
-    command = partial(_command, path) if frame is None else _call
-    proposals = [attrs.evolve(each, command=command(each.chain, short)) for each in offered]
-    chain = proposals[0].chain if proposals else ""
-    forecast = proposals[0].cost if proposals else None
-    if forecast is not None and data is not None:
-        forecast = _of_command(forecast, data)
+    command = _call if framed else partial(_command, path)
+    proposals = tuple(attrs.evolve(each, command=command(each.chain, short)) for each in offered)
     roles = dict.fromkeys(judged.beside, "beside") | dict.fromkeys(dropped, "dropped")
     for role, word in (("drop", "dropped"), ("adjust", "adjusted"), ("groups", "groups")):
         columns = find_columns(names, n, as_keys(suggested.get(role)), role)
@@ -195,31 +180,24 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     if event is not None:
         roles[event] = "event"
     return Inspection(
-        contents=file_contents,
+        contents=found,
         label=label,
-        said=options.get("label") is not None or file_contents.label_array == label,
+        said=said is not None or found.label_array == label,
         doubts=tuple(doubts),
         roles=roles,
         findings=tuple(findings),
         options=suggested,
         data=data,
         refused=refused,
-        chain=chain,
-        command=command(chain or usual_chain(), short),
-        forecast=forecast,
-        proposals=tuple(proposals),
+        command=proposals[0].command if proposals else command(usual_chain(), short),
+        proposals=proposals,
     )
 
 
-def _of_command(cost: Cost, data: Dataset) -> Cost | None:
-    """The cost including that of starting the program.
-
-    None with covariates, which the cost ignores: tests by permutations within strata take several
-    times as long.
-    """
-    if data.covariates is not None:
-        return None
-    return attrs.evolve(cost, seconds=cost.seconds + _START, formula=f"{_START:g} + {cost.formula}")
+def _read_so(path: Any, options: Mapping[str, Any], finding: Finding) -> Inspection:
+    """The inspection with these options, which `finding` explains."""
+    inspection = inspect_table(path, **options)
+    return attrs.evolve(inspection, findings=(finding, *inspection.findings))
 
 
 def _decimal_commas(column: ColumnFacts) -> bool:
@@ -255,26 +233,26 @@ def _labels_beside(path: Path) -> Path | None:
 
 
 def _label(
-    file_contents: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
+    found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> LabelGuess:
     """The label column: the one that the user `said`, the label array, or a guess."""
-    columns, path = file_contents.columns, file_contents.path
+    columns, path = found.columns, found.path
     if said is not None:
         place = find_column(names, len(names), said, f"{path}, label")
         pair = time_and_event(columns)
         return LabelGuess(place=place, pair=pair if pair and place in pair else None)
-    if file_contents.label_array is not None:
-        return LabelGuess(place=file_contents.label_array)
-    if file_contents.beside:
-        first = len(columns) - file_contents.beside
-        guess = guess_label(columns, file_contents.n_rows, {*skip, *range(first)}, path)
+    if found.label_array is not None:
+        return LabelGuess(place=found.label_array)
+    if found.beside:
+        first = len(columns) - found.beside
+        guess = guess_label(columns, found.n_rows, {*skip, *range(first)}, path)
         # Annotations have no order that says which is the label.
         beside = (k for k in range(first, len(columns)) if k not in skip)
         likely = [k for k in beside if is_likely_label(columns[k])]
         return LabelGuess(place=likely[0]) if likely and not guess.pair else guess
-    guess = guess_label(columns, file_contents.n_rows, skip, path)
-    if file_contents.without_label and not is_likely_label(columns[guess.place]):
-        raise DataError(file_contents.without_label)
+    guess = guess_label(columns, found.n_rows, skip, path)
+    if found.without_label and not is_likely_label(columns[guess.place]):
+        raise DataError(found.without_label)
     return guess
 
 

@@ -6,7 +6,8 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -32,6 +33,8 @@ _WIDTH = 80
 _SHOWN = 30
 _NAME = 24
 _VALUES = 26
+_START = 1.5
+"""Seconds of processor time that a command takes to start."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -57,12 +60,8 @@ class Inspection:
         The table read with these options; None if that fails.
     refused : str
         Why the table cannot be read or used as it is; empty if it can.
-    chain : str
-        Suggested chain.
     command : str
-        The command that runs the chain; for a data frame, the call.
-    forecast : Cost, optional
-        Cost of the command; None if it is unknown.
+        The command to start with; for a data frame, the call.
     proposals : tuple of Proposal
         The suggested chain, and those for other questions, each with its command.
     """
@@ -76,10 +75,26 @@ class Inspection:
     options: Mapping[str, Any]
     data: Dataset | None
     refused: str
-    chain: str
     command: str
-    forecast: Cost | None
     proposals: tuple[Proposal, ...]
+
+    @property
+    def chain(self) -> str:
+        """The suggested chain; empty if no chain is proposed."""
+        return self.proposals[0].chain if self.proposals else ""
+
+    @property
+    def forecast(self) -> Cost | None:
+        """The cost of the command, with that of starting the program; None if it is unknown.
+
+        It is unknown with covariates, which the cost of a chain ignores: tests by permutations
+        within strata take several times as long.
+        """
+        cost = self.proposals[0].cost if self.proposals else None
+        if cost is None or self.data is None or self.data.covariates is not None:
+            return None
+        seconds, formula = cost.seconds + _START, f"{_START:g} + {cost.formula}"
+        return attrs.evolve(cost, seconds=seconds, formula=formula)
 
     @property
     def of_frame(self) -> bool:
@@ -138,20 +153,15 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
                 yield f"    {_cut(option, _WIDTH - 4)}"
     yield ""
     if inspection.refused:
-        yield from _wrapped(
-            f"A chain would refuse this table as it is: {inspection.refused}", indent="  "
-        )
+        refused = f"A chain would refuse this table as it is: {inspection.refused}"
+        yield from _wrapped(refused, indent="  ")
         return
     yield f"Suggested {'call' if inspection.of_frame else 'command'}:"
     mark = "" if inspection.of_frame else " \\"
     yield from _continued(printable(inspection.command), mark)
     if inspection.forecast is not None:
         seconds = duration(inspection.forecast.seconds)
-        yield from _wrapped(
-            f"forecast: about {seconds} of processor time, correct within a factor of three",
-            indent="  ",
-            first="  ",
-        )
+        yield f"  forecast: about {seconds} of processor time, correct within a factor of three"
     for place, proposal in enumerate(inspection.proposals):
         if place:
             yield "For another question:"
@@ -173,30 +183,25 @@ def _gaps(inspection: Inspection) -> str:
 
 
 def _label(inspection: Inspection) -> str:
-    column = inspection.contents.columns[inspection.label]
+    column, data = inspection.contents.columns[inspection.label], inspection.data
+    if data is None:
+        values = counted(column.different, "different value")
+    elif data.task == "regression":
+        values = f"regression: {column.low:.6g} to {column.high:.6g}"
+    elif data.task == "survival":
+        events = int(times_and_events(data.y)[1].sum())
+        values = f"time to {column.high:.6g}, {counted(events, 'event')} seen"
+    else:
+        sizes = _class_sizes(data)
+        classes = [f"{printable(name, 30)} {size}" for name, size in [*sizes.items()][:8]]
+        more = ", …" if len(sizes) > 8 else ""
+        values = f"{counted(len(sizes), 'class')}: {', '.join(classes)}{more}"
     how = "" if inspection.said else ", a guess"
-    name = printable(column.name)
-    if inspection.data is None:
-        return f"{name}{how} ({counted(column.different, 'different value')})"
-    if inspection.data.task == "regression":
-        return f"{name}{how} (regression: {column.low:.6g} to {column.high:.6g})"
-    if inspection.data.task == "survival":
-        events = int(times_and_events(inspection.data.y)[1].sum())
-        return f"{name}{how} (time to {column.high:.6g}, {counted(events, 'event')} seen)"
-    sizes = inspection.data.class_sizes()
-    classes = [
-        f"{printable(str(label), 30)} {size}"
-        for label, size in zip(inspection.data.classes[:8], sizes, strict=False)
-    ]
-    more = ", …" if len(inspection.data.classes) > 8 else ""
-    number = counted(len(inspection.data.classes), "class")
-    return f"{name}{how} ({number}: {', '.join(classes)}{more})"
+    return f"{printable(column.name)}{how} ({values})"
 
 
 def _kinds(features: list[ColumnFacts]) -> str:
-    kinds: dict[str, int] = {}
-    for column in features:
-        kinds[column.kind] = kinds.get(column.kind, 0) + 1
+    kinds = Counter(column.kind for column in features)
     return f" ({', '.join(f'{kind} {n}' for kind, n in kinds.items())})" if kinds else ""
 
 
@@ -209,19 +214,10 @@ def _column_lines(inspection: Inspection) -> Iterator[str]:
         order = sorted(order[:_SHOWN])
     rows = []
     for k in order:
-        column = columns[k]
-        values = _listed(column.examples) if column.examples else _range(column)
-        rows.append(
-            [
-                str(k + 1),
-                _cut(printable(column.name), _NAME),
-                column.kind,
-                str(column.different),
-                str(column.missing or ""),
-                inspection.roles.get(k, ""),
-                printable(values),
-            ]
-        )
+        column, role = columns[k], inspection.roles.get(k, "")
+        numbers = [str(column.different), str(column.missing or "")]
+        name = _cut(printable(column.name), _NAME)
+        rows.append([str(k + 1), name, column.kind, *numbers, role, printable(_values(column))])
     header = ["", "column", "kind", "values", "empty", "role", "range, or examples"]
     lines = list(table_lines(header, rows, right={0, 3, 4}))
     yield from (_cut(line, _WIDTH) for line in lines)
@@ -230,18 +226,15 @@ def _column_lines(inspection: Inspection) -> Iterator[str]:
         yield f"… and {len(columns) - _SHOWN} more ({where})"
 
 
-def _listed(examples: Sequence[str]) -> str:
-    """The first examples, as many as fit, but at least one."""
+def _values(column: ColumnFacts) -> str:
+    """The first examples, as many as fit, but at least one; without examples the range."""
+    examples = column.examples
+    if not examples:
+        return "" if math.isnan(column.low) else f"{column.low:.6g} … {column.high:.6g}"
     shown = len(examples)
     while shown > 1 and shown_width(", ".join(examples[:shown])) > _VALUES:
         shown -= 1
     return ", ".join([*examples[:shown], *["…"] * (shown < len(examples))])
-
-
-def _range(column: ColumnFacts) -> str:
-    if math.isnan(column.low):
-        return ""
-    return f"{column.low:.6g} … {column.high:.6g}"
 
 
 def _cut(text: str, width: int) -> str:
@@ -292,7 +285,7 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
     if isinstance(inspection, PartsInspection):
         return _parts_object(inspection)
     contents = inspection.contents
-    names, forecast = [column.name for column in contents.columns], inspection.forecast
+    data, forecast = inspection.data, inspection.forecast
     return {
         "path": str(contents.path),
         "form": contents.form,
@@ -308,10 +301,10 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
             for k, column in enumerate(contents.columns)
         ],
         "label": {
-            "name": names[inspection.label],
+            "name": contents.columns[inspection.label].name,
             **facts(inspection, "said", "doubts"),
-            "task": None if inspection.data is None else inspection.data.task,
-            "classes": None if inspection.data is None else _class_sizes(inspection.data),
+            "task": data and data.task,
+            "classes": data and _class_sizes(data),
         },
         "findings": [facts(one, "columns", "what", "option") for one in inspection.findings],
         "repeated_rows": contents.repeated_rows,
