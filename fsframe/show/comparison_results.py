@@ -27,7 +27,7 @@ from fsframe.show.comparisons import (
     run_file,
     write_comparison,
 )
-from fsframe.show.page import first_runs, write_folder
+from fsframe.show.page import write_folder
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
 from fsframe.storage import write_run
@@ -216,7 +216,7 @@ class ComparisonResult:
         place = None if data is None else place_of(data, self.data, "table")
         if kind is None and len(self.chains) == 1:
             return self.result(0, place or 0).plot(ax=ax)
-        rows = first_runs(self.record)
+        rows = self.record.first_runs()
         runs = [run for row in (rows if place is None else [rows[place]]) for run in row]
         if kind is None and place is None and len(self.data) > 1:
             kind = "cd"
@@ -263,15 +263,12 @@ class ComparisonResult:
             If a run file exists and `overwrite` is false, if ``results.csv`` does not come from a
             comparison, or if the folder cannot be written.
         """
-        target, every = Path(path), (*self.chains, *self.record.beside)
+        target = Path(path)
         check_folder(target, [])
         if not overwrite:
             check_kept(target, self.data, self.chains)
         make_folder(target)
-        runs = {
-            run_file(target, self.data[cell.table], every[cell.chain]): run
-            for cell, run in self.record.runs.items()
-        }
+        runs = {run_file(target, *self.record.named(c)): r for c, r in self.record.runs.items()}
         for file in runs:
             check_destination(file, overwrite=overwrite)
         for file, run in runs.items():

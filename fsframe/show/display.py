@@ -192,11 +192,10 @@ def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
         return
     yield ""
     yield "Chosen inside the folds:"
-    # Chains chosen equally often are in the order of the grid.
-    grid = dict(sorted(zip(recorded.evaluation.chosen.tolist(), recorded.chosen, strict=True)))
     times = Counter(recorded.chosen)
-    rows = [[str(times[chain]), chain] for chain in dict.fromkeys(grid.values())]
-    rows.sort(key=lambda row: -int(row[0]))
+    # Chains chosen equally often are in the order of the grid.
+    most_often = sorted(times, key=lambda chain: (-times[chain], recorded.chains.index(chain)))
+    rows = [[str(times[chain]), chain] for chain in most_often]
     yield from table_lines(["times", "chain"], rows, right={0})
 
 

@@ -22,7 +22,7 @@ from fsframe.show.citations import bibtex_of, cited_keys, references_of
 from fsframe.show.verdicts import only_offer, statements
 from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.records import protocol_name
-from fsframe.storage.study_file import StudyCell, StudyRecord
+from fsframe.storage.study_file import StudyRecord
 from fsframe.text import counted, printable
 
 _NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
@@ -106,13 +106,22 @@ def _selected_by(record: RunRecord) -> str:
     base = f"`{printable(protocol.base)}`"
     if isinstance(protocol, RecordedStability):
         return f"{base} on {len(protocol.tables.kept)} resamples ({printable(protocol.resample)})"
-    params = record.stages[-1].params
-    repeats = params.get("repeats") if params.get("scheme") == "folds" else 1
-    times = f", repeated {repeats} times," if isinstance(repeats, int) and repeats > 1 else ""
+    repeated = _repeated(_repeats(record))
     return (
-        f"{base}, evaluated by {_folds(record, bool(record.groups))}{times} in which every step "
+        f"{base}, evaluated by {_folds(record, bool(record.groups))}{repeated} in which every step "
         "that uses labels was fitted to the training rows of each fold alone"
     )
+
+
+def _repeats(record: RunRecord) -> int:
+    """How often an evaluation repeated its folds."""
+    params = record.stages[-1].params
+    repeats = params.get("repeats")
+    return repeats if isinstance(repeats, int) and params.get("scheme") == "folds" else 1
+
+
+def _repeated(times: int) -> str:
+    return f", repeated {times} times," if times > 1 else ""
 
 
 def _folds(record: RunRecord, grouped: bool, plain: Callable[[str], str] = printable) -> str:
@@ -310,17 +319,15 @@ def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = 
 
 
 def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> Iterator[str]:
-    run = record.runs[StudyCell(0, 0, 0)]
-    params = run.stages[-1].params
-    scheme = params.get("scheme")
-    repeats, seeds = params.get("repeats"), len(record.seeds)
-    groups = [record.runs[StudyCell(t, 0, 0)].groups for t in range(len(record.tables))]
-    tables = "; ".join(plain(text) for text in described_tables(record))
-    number = len(record.tables)
-    chains = counted(len(record.chains), "chain")
-    several = len(record.chains) > 1
-    did = "compared" if several else "evaluated"
-    yield f"We {did} {chains} of methods on {counted(number, 'table')}: {tables}."
+    of_tables = [row[0] for row in record.first_runs()]
+    run, groups = of_tables[0], [run.groups for run in of_tables]
+    seeds = len(record.seeds)
+    tables = "; ".join(map(plain, described_tables(record)))
+    number, several = len(record.tables), len(record.chains) > 1
+    yield (
+        f"We {'compared' if several else 'evaluated'} {counted(len(record.chains), 'chain')} of "
+        f"methods on {counted(number, 'table')}: {tables}."
+    )
     references = references_of((*record.chains, *record.beside), ())
     named = ", ".join(
         f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
@@ -329,9 +336,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     if named:
         yield f"Methods were {named}."
     yield from _from_plugins(record.runs.values(), plain)
-    folds = _folds(run, all(groups), plain)
-    times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
-    repeated = f", repeated {times} times," if times > 1 else ""
+    repeated = _repeated(seeds * _repeats(run))
     identical = " on identical folds for all chains" if several else ""
     together: dict[str, list[str]] = {}
     for name, found in zip(record.tables, groups, strict=True):
@@ -344,7 +349,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
         for column, names in together.items()
     )
     yield (
-        f"Performance was estimated by {folds}{repeated}{identical}; "
+        f"Performance was estimated by {_folds(run, all(groups), plain)}{repeated}{identical}; "
         "scaling, discretisation, selection, tuning and classification were learned from the "
         f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
     )
@@ -383,15 +388,10 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
 def _tested_in_pairs(record: StudyRecord) -> bool:
     """Whether chains were tested on some table: there are two, and the first measure has a value in
     every fold."""
-    rows = (
-        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
-        for table in range(len(record.tables))
-    )
+    leading = record.measures[0]
     return len(record.chains) > 1 and any(
-        not any(
-            recorded_evaluation(run).evaluation.measures[record.measures[0]].pooled for run in row
-        )
-        for row in rows
+        not any(recorded_evaluation(run).evaluation.measures[leading].pooled for run in row)
+        for row in record.first_runs()
     )
 
 

@@ -229,17 +229,16 @@ def report_page_of_study(
 def _warnings(record: StudyRecord) -> Iterator[Block]:
     """Warnings of the runs, each once, with the run or the number of runs."""
     cells_by_text: dict[str, list[StudyCell]] = {}
-    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+    for cell, run in record.in_order():
         for text in dict.fromkeys(run.all_warnings()):
             cells_by_text.setdefault(text, []).append(cell)
     if not cells_by_text:
         return
-    names = [*record.chains, *record.beside]
     yield Heading("Limitations of these results")
     lines = []
     for text, cells in sorted(cells_by_text.items(), key=lambda item: (-len(item[1]), item[0])):
-        first = cells[0]
-        one = f"{names[first.chain]} on {record.tables[first.table]}"
+        table, chain = record.named(cells[0])
+        one = f"{chain} on {table}"
         whose = one if len(cells) == 1 else f"{len(cells)} of {len(record.runs)} runs"
         lines.append(f"{text} ({whose})")
     yield Bullets(lines[:_WARNINGS], "warnings")
@@ -257,27 +256,21 @@ def _results(comparison: Comparison) -> Iterator[Block]:
     yield Heading(f"Results by {name}")
     yield Text(f"{MARKS} all: a classifier on all features.", "quiet")
     header = ["table", "chain", name, *shown[0][0][2:-1], "mark"]
-    yield Table(header, rows[:_ROWS], f"results by {name}", {place + 1 for place in shown[0][2]})
-    yield from _rest(rows)
+    yield from _long(header, rows, f"results by {name}", {place + 1 for place in shown[0][2]})
 
 
-def _rest(rows: list[list[str]]) -> Iterator[Block]:
+def _long(
+    header: list[str], rows: list[list[str]], name: str, numbers: Iterable[int]
+) -> Iterator[Block]:
+    """The first rows of a table that may be long."""
+    yield Table(header, rows[:_ROWS], name, numbers)
     if len(rows) > _ROWS:
         yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
 
 
-def first_runs(record: StudyRecord) -> list[list[RunRecord]]:
-    """The runs of the chains with the first seed, for each table."""
-    chains = range(len(record.chains))
-    return [
-        [record.runs[StudyCell(table, chain, 0)] for chain in chains]
-        for table in range(len(record.tables))
-    ]
-
-
 def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
     """Figures of the first seed: mean ranks over the tables, then every table."""
-    rows = first_runs(record)
+    rows = record.first_runs()
     seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
     together = [run for row in rows for run in row]
     if len(rows) > 1:
@@ -325,8 +318,7 @@ def _tests(comparison: Comparison) -> Iterator[Block]:
     )
     header = ["table", "first", "second", "difference", "p corrected", "p paired"]
     header += ["better", "equal", "worse"]
-    yield Table(header, rows[:_ROWS], "pairs of chains", set(range(3, 9)))
-    yield from _rest(rows)
+    yield from _long(header, rows, "pairs of chains", range(3, 9))
 
 
 def _checklist(record: StudyRecord) -> Iterator[Block]:
@@ -355,17 +347,15 @@ def _how_made(
     typed = dict.fromkeys(printable(run.command) for run in record.runs.values() if run.command)
     if typed:
         yield Code(list(typed)[:_ANSWERS], "commands")
-    names = [*record.chains, *record.beside]
     rows = []
-    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+    for cell, run in record.in_order():
         file = cell.member if where is None else str(where[cell])
-        of = [record.tables[cell.table], names[cell.chain], str(record.seeds[cell.seed])]
-        rows.append([*of, file, run.stages[-1].digest()[:16]])
+        seed, digest = str(record.seeds[cell.seed]), run.stages[-1].digest()[:16]
+        rows.append([*record.named(cell), seed, file, digest])
     inside = f", members of {path}" if where is None and path is not None else ""
     yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
     header = ["table", "chain", "seed", "run file", "digest, first 16 characters"]
-    yield Table(header, rows[:_ROWS], "runs", {2})
-    yield from _rest(rows)
+    yield from _long(header, rows, "runs", {2})
     digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
     yield Table(["table", "SHA-256"], digests, "tables")
     made = dict.fromkeys(versions(run) for run in record.runs.values())
@@ -427,11 +417,10 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
     The plots show, by the first measure and seed, mean ranks over the tables, and for each table
     the measure against stability. Those that do not apply (one table; no stability) are left out.
     """
-    rows = first_runs(record)
-    asked = {"cd": [run for row in rows for run in row]}
-    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(rows)}
+    rows = record.first_runs()
+    together = [run for row in rows for run in row]
     files: dict[str, bytes] = {}
-    for name, runs in asked.items():
+    for name, runs in zip(_plots(len(rows)), [together, *rows], strict=True):
         try:
             figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
         except RequestError:
@@ -441,6 +430,11 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
     return files
 
 
+def _plots(n_tables: int) -> list[str]:
+    """The names of the plots of a study: of all tables, then of each."""
+    return ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
+
+
 def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
     """The names of all files that `write_folder` may write, known before anything is computed.
 
@@ -448,8 +442,7 @@ def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
     ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']
     """
     tables = [_table_name(measure) for measure in measures]
-    kinds = ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
-    figures = [f"figure-{kind}.{form}" for kind in kinds for form in _FORMS]
+    figures = [f"figure-{name}.{form}" for name in _plots(n_tables) for form in _FORMS]
     texts = ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
     return [*texts, "report.html", *figures]
 

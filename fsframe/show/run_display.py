@@ -17,6 +17,7 @@ from fsframe.registry import selectors
 from fsframe.show.verdicts import (
     covariates,
     decisions,
+    doubtful,
     interacting,
     only_offer,
     pair_test_words,
@@ -261,11 +262,10 @@ def _order_lines(record: RunRecord) -> Iterator[str]:
 
 def verdict_lines(record: RunRecord) -> Iterator[str]:
     """The three verdicts of a test, and what would change each; none without a test."""
-    verdicts = decisions(record)
-    if not any(each.tested for each in verdicts):
+    if doubtful(record) is None:
         return
     yield ""
-    for each in verdicts:
+    for each in decisions(record):
         names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
         yield from wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
         yield from wrapped(each.change, indent="  ")

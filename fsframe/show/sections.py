@@ -64,39 +64,29 @@ _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
     """The figures that can be drawn from a run; those that show values need its table."""
-    placed = sorted((kind.place, name) for name, kind in KINDS.items() if kind.place)
-    for _, kind in placed:
+    placed = [name for name, kind in KINDS.items() if kind.place]
+    for kind in sorted(placed, key=lambda name: KINDS[name].place):
         if KINDS[kind].data and data is None:
             continue
         # A picture of pairs would suggest an interaction that was not found.
         if kind in ("network", "pair") and (interacting(record) == 0 or not record.selected.size):
             continue
-        svg = _drawn(kind, [record], data)
-        if svg:
-            heading, caption = _words(kind, record)
-            yield Figure(heading=heading, svg=svg, caption=caption)
+        if svg := _drawn(kind, [record], data):
+            caption = " ".join(_words_of_test(record)) if kind == "tests" else KINDS[kind].caption
+            yield Figure(heading=_heading(kind, record), svg=svg, caption=caption)
 
 
-def _words(kind: str, record: RunRecord) -> tuple[str, str]:
-    """Heading and caption of a figure, adapted to the findings."""
-    heading, caption = KINDS[kind].heading, KINDS[kind].caption
-    if kind == "tests":
-        return heading, " ".join(_words_of_test(record))
-    if kind == "scores":
-        return _heading_of_scores(record), caption
+def _heading(kind: str, record: RunRecord) -> str:
+    """The heading of a figure, adapted to the findings."""
+    if kind == "pair" and interacting(record):
+        return "The pair that interacts most clearly"
     if kind == "pair":
-        interacts = interacting(record)
-        return "The pair " + (
-            "that interacts most clearly" if interacts else "of the largest weight"
-        ), caption
-    return heading, caption
-
-
-def _heading_of_scores(record: RunRecord) -> str:
+        return "The pair of the largest weight"
+    if kind != "scores":
+        return KINDS[kind].heading
     if not record.selected.size:
         return "The best features, none of which was kept"
-    columns = record.feature_table().columns
-    tested = "p" in columns or "q" in columns
+    tested = {"p", "q"} & record.feature_table().columns.keys()
     return "Which features matter" if tested else "The features by their scores"
 
 
@@ -119,19 +109,15 @@ def figures_of_several(
     """
     asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
     for kind, metric in asked.items():
-        heading, caption = KINDS[kind].heading, KINDS[kind].compares
-        svg = _drawn(kind, records, None, metric)
-        if svg:
-            yield Figure(heading=heading, svg=svg, caption=caption)
+        if svg := _drawn(kind, records, metric=metric):
+            yield Figure(heading=KINDS[kind].heading, svg=svg, caption=KINDS[kind].compares)
 
 
-def _drawn(
-    kind: str, records: Sequence[RunRecord], data: Dataset | None, metric: str | None = None
-) -> str:
+def _drawn(kind: str, records: Sequence[RunRecord], *data: Any, **options: Any) -> str:
+    """The SVG of a plot; empty if the runs lack the data for it."""
     try:
-        figure = draw(kind, records, data, metric=metric)
+        figure = draw(kind, records, *data, **options)
     except RequestError:
-        # The run lacks the data for it.
         return ""
     svg = figure_bytes(figure).decode()
     return with_own_identifiers(svg[svg.index("<svg") :], kind)

@@ -57,15 +57,12 @@ class Decision:
     Parameters
     ----------
     verdict : {"kept", "borderline", "not kept"}
-    tested : bool
-        Whether the deciding test knows how much its decisions depend on the seed.
     names : tuple of str
         The features; borderline ones with their decision, such as ``age (kept)``.
     change : str
     """
 
     verdict: str
-    tested: bool
     names: tuple[str, ...]
     change: str
 
@@ -115,7 +112,7 @@ def decisions(record: RunRecord) -> list[Decision]:
         ("not kept", [names[c] for c in rest], _NOT_KEPT[tested or by_level]),
     )
     return [
-        Decision(verdict=verdict, tested=tested, names=tuple(those), change=change)
+        Decision(verdict=verdict, names=tuple(those), change=change)
         for verdict, those, change in verdicts
         if those
     ]
@@ -417,8 +414,8 @@ def verdict_of_comparison(comparison: Comparison) -> tuple[str, str]:
     """Which chain is best and by how much, and whether it differs from the others."""
     if np.isnan(comparison.values).any():
         return (
-            f"{_capital(_measure(comparison))} has no value for some of the "
-            f"{len(comparison.chains)} chains on {_tables(comparison)}.",
+            f"{_subject(comparison)} has no value for some of the {len(comparison.chains)} chains "
+            f"on {_tables(comparison)}.",
             "Chains are not ranked by it.",
         )
     return _on_one_table(comparison) if len(comparison.data) == 1 else _over_tables(comparison)
@@ -445,10 +442,7 @@ def _on_one_table(comparison: Comparison) -> tuple[str, str]:
     if alone:
         return one, _ALONE
     if not comparison.papers:
-        return (
-            one,
-            f"{_capital(_measure(comparison))} has no value in some folds, so nothing is tested.",
-        )
+        return one, f"{_subject(comparison)} has no value in some folds, so nothing is tested."
     others = len(comparison.chains) - 1
     wins = int((comparison.outcome["corrected"][0, first] == "win").sum())
     whom = _quoted(comparison.chains[first]) if len(best) > 1 else "it"
@@ -523,5 +517,7 @@ def _measure(comparison: Comparison) -> str:
     return measure_words(comparison.metric)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _subject(comparison: Comparison) -> str:
+    """The measure at the beginning of a sentence."""
+    words = _measure(comparison)
+    return words[:1].upper() + words[1:]

@@ -92,6 +92,20 @@ class StudyRecord:
         del asked["runs"], asked["source"]
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items()}
 
+    def first_runs(self) -> list[list[RunRecord]]:
+        """The runs of the chains with the first seed, for each table."""
+        chains = range(len(self.chains))
+        tables = range(len(self.tables))
+        return [[self.runs[StudyCell(table, chain, 0)] for chain in chains] for table in tables]
+
+    def named(self, cell: StudyCell) -> tuple[str, str]:
+        """The names of a cell's table and chain."""
+        return self.tables[cell.table], (*self.chains, *self.beside)[cell.chain]
+
+    def in_order(self) -> list[tuple[StudyCell, RunRecord]]:
+        """The runs, by table, chain and seed."""
+        return sorted(self.runs.items(), key=lambda item: attrs.astuple(item[0]))
+
 
 def write_study(
     path: str | os.PathLike[str],
