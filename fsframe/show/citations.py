@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import parse_stages
@@ -55,17 +56,13 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
     return references
 
 
-def _names(text: str) -> list[str]:
-    names = []
+def _names(text: str) -> Iterator[str]:
+    """The methods of a chain, each followed by those of its base, if that can be read."""
     for stage in parse_stages(text):
-        names.append(stage.name)
-        base = stage.params.get("base")
-        if base:
-            try:
-                names += _names(base)
-            except RequestError:
-                continue
-    return list(dict.fromkeys(names))
+        yield stage.name
+        if base := stage.params.get("base"):
+            with contextlib.suppress(RequestError):
+                yield from _names(base)
 
 
 def cited_keys(reference: str) -> list[str]:
@@ -81,8 +78,7 @@ def _publications(reference: str) -> list[tuple[str, str]]:
     """(key, text) of each publication; the key is its first word and, if it has one, its year."""
     parts = []
     for text in publications(reference):
-        first = re.match(r"[^\W\d_]+", text)
-        if first:
+        if first := re.match(r"[^\W\d_]+", text):
             year = _YEAR.search(text)
             parts.append((_plain(first[0]) + (year[0] if year else ""), text))
     return parts

@@ -236,13 +236,12 @@ class ComparisonResult:
         return "\n".join(map(printable, comparison_lines(self.comparison)))
 
     def _repr_html_(self) -> str:
-        tables = (
-            html_table([f"{data}, {comparison.metric}", *header[1:]], rows, numbers)
-            for comparison in self.comparisons.values()
-            for data, (header, rows, numbers) in (
-                (data, result_rows(comparison, d, self.chains)) for d, data in enumerate(self.data)
-            )
-        )
+        tables = []
+        for comparison in self.comparisons.values():
+            for d, data in enumerate(self.data):
+                (_, *header), rows, numbers = result_rows(comparison, d, self.chains)
+                header = [f"{data}, {comparison.metric}", *header]
+                tables.append(html_table(header, rows, numbers))
         return html_block(self._title(), [*described_tables(self.record), MARKS], *tables)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -123,9 +123,7 @@ def tested_pairs(result: Comparison) -> list[dict[str, Any]]:
             "p_paired": test.p_value,
             "p_corrected": result.corrected[d, i, j].p_value,
             "posterior": result.posterior[d, i, j],
-            "two_step": result.outcome["two-step"][d, i, j],
-            "strict": result.outcome["strict"][d, i, j],
-            "corrected": result.outcome["corrected"][d, i, j],
+            **{rule.replace("-", "_"): result.outcome[rule][d, i, j] for rule in _RULES},
         }
         for (d, i, j), test in result.papers.items()
     ]

@@ -324,17 +324,18 @@ def _times_in_two(data: Dataset, gaps: Sequence[tuple[int, Any]]) -> Iterator[Fi
     """Two columns of times: one is given in the rows with an event, the other in all others."""
     if event_levels(map(str, data.classes)) is None:
         return
-    halves: list[list[str]] = [[], []]
+    # For each class the first time that is given in its rows only.
+    halves: dict[int, str] = {}
     for k, absent in gaps:
         if sorted(absent) == [0, 1] and names_duration(data.feature_names[k]):
-            halves[int(absent.argmin())].append(data.feature_names[k])
-    if halves[0] and halves[1]:
+            halves.setdefault(int(absent.argmin()), data.feature_names[k])
+    if len(halves) == 2:
         label = data.label_name
         what = (
             f"times until {label}, and for the others until they were last seen? Write both into "
             f"one column and make it the label (--label), with {option_for('--event', label)}"
         )
-        yield Finding((halves[0][0], halves[1][0]), what)
+        yield Finding((halves[0], halves[1]), what)
 
 
 def _tells_too_much(data: Dataset, columns: list[tuple[int, str]]) -> Iterator[Finding]:
@@ -455,12 +456,11 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
         return
     codes, levels = guesses.found.classes(guesses.label)
     unknown = {*guesses.no_classes, *(level_text(code) for code, _ in guesses.label_codes)}
-    sizes = {name: int((codes == k).sum()) for k, name in enumerate(levels) if name not in unknown}
-    rare = {
-        name: size for name, size in sizes.items() if size < min(_RARE, guesses.found.n_rows / 5)
-    }
+    few = min(_RARE, guesses.found.n_rows / 5)
+    sizes = [(name, int((codes == k).sum())) for k, name in enumerate(levels)]
+    rare = [f"{name} {n}" for name, n in sizes if name not in unknown and n < few]
     if rare:
-        shown = ", ".join(f"{name} {size}" for name, size in list(rare.items())[:5])
+        shown = ", ".join(rare[:5])
         what = (
             f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects can be "
             "found, and accuracy says little"

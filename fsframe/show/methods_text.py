@@ -33,12 +33,9 @@ Cite = Callable[[Sequence[str]], str]
 
 def references(record: RunRecord) -> list[tuple[str, str]]:
     """(method, reference) of every method of the run that is installed."""
-    by_method = {}
-    for name in record.providers():
-        offer = _offer(name)
-        if offer is not None and offer.entry.reference:
-            by_method[name] = offer.entry.reference
-    return list(by_method.items())
+    offers = [(name, _offer(name)) for name in record.providers()]
+    sources = [(name, offer.entry.reference) for name, offer in offers if offer is not None]
+    return [(name, source) for name, source in sources if source]
 
 
 def _offer(name: str) -> Offer | None:

@@ -255,8 +255,7 @@ def _reliability(
         return values.tolist(), [float(true[p == value].mean()) for value in values]
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
     place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
-    bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
-    bins = [rows for rows in bins if rows.size]
+    bins = [np.flatnonzero(place == k) for k in np.unique(place)]
     return [float(p[rows].mean()) for rows in bins], [float(true[rows].mean()) for rows in bins]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -245,10 +246,7 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     if len({frozenset(record.feature_names) for record in records}) > 1:
         raise RequestError("the tables of the runs have different features")
     sets = [set(record.selected_names) for record in records]
-    members: dict[tuple[bool, ...], int] = {}
-    for name in sorted(set().union(*sets)):
-        key = tuple(name in kept for kept in sets)
-        members[key] = members.get(key, 0) + 1
+    members = Counter(tuple(name in kept for kept in sets) for name in set().union(*sets))
     if not members:
         raise RequestError("none of the runs keeps a feature")
     shown = sorted(members.items(), key=lambda item: (-item[1], [not k for k in item[0]]))
@@ -284,12 +282,10 @@ def _chain(record: RunRecord) -> str:
 
 def _run_labels(records: Sequence[RunRecord]) -> list[str]:
     """Labels that distinguish the runs: the chain, and if chains are equal the table or seed."""
-    chains = [printable(_chain(record), longest=40) for record in records]
-    if len(set(chains)) == len(chains):
-        return chains
-    tables = [
-        f"{c}, {printable(r.data.name, longest=20)}" for c, r in zip(chains, records, strict=True)
-    ]
-    if len(set(tables)) == len(tables):
-        return tables
-    return [f"{text}, seed {r.seed}" for text, r in zip(tables, records, strict=True)]
+    labels = [printable(_chain(record), longest=40) for record in records]
+    tables = [printable(record.data.name, longest=20) for record in records]
+    seeds = [f"seed {record.seed}" for record in records]
+    for more in (tables, seeds):
+        if len(set(labels)) < len(labels):
+            labels = [", ".join(both) for both in zip(labels, more, strict=True)]
+    return labels
