@@ -156,8 +156,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
     columns = numeric[:most]
     if not columns:
         raise lacks(record, "kept features with values to show", "draw a run that keeps some")
-    classes = np.argsort(-data.class_sizes(), kind="stable")[:_CLASSES]
-    classes = np.sort(classes)
+    classes = np.sort(np.argsort(-data.class_sizes(), kind="stable")[:_CLASSES])
     band = 0.8 / len(classes)
     height = 1.2 + len(columns) * max(0.42, 0.17 * len(classes))
     with axes_for(ax, 7.2, height) as (panel,):

@@ -94,22 +94,17 @@ def _matrix(record: RunRecord, most: int) -> tuple[NDArray[np.float64], list[int
     if weights is None or not pairs:
         how = "draw a run of immigrate, lfe, interactions or jmi:pairs=synergy"
         raise lacks(record, "weights of pairs", how)
-    involved: dict[int, None] = {}
-    for a, b, _ in pairs:
-        involved.update({a: None, b: None})
-        if len(involved) >= most:
-            break
+    involved = dict.fromkeys(column for a, b, _ in pairs for column in (a, b))
     columns = sorted(list(involved)[:most])
     place = {column: position for position, column in enumerate(columns)}
     matrix = np.zeros((len(columns), len(columns)))
     for a, b, weight in pairs:
         if a in place and b in place:
             matrix[place[a], place[b]] = matrix[place[b], place[a]] = weight
-    main = weights.main_effects()
-    if main is not None:
-        for position, column in enumerate(weights.columns.tolist()):
-            if column in place and drawable(main[position]):
-                matrix[place[column], place[column]] = main[position]
+    if (main := weights.main_effects()) is not None:
+        for column, effect in zip(weights.columns.tolist(), main, strict=True):
+            if column in place and drawable(effect):
+                matrix[place[column], place[column]] = effect
     return matrix, columns
 
 
