@@ -312,7 +312,7 @@ def test_a_plot_of_a_plugin_gets_the_measure_of_the_comparison_if_it_takes_one(
     monkeypatch.setattr(comparison_results, "known_kinds", lambda: {"bars": kind})
     monkeypatch.setattr(comparison_results, "draw", draw)
     monkeypatch.setattr(comparison_results, "shown_picture", lambda picture, _: picture)
-    record = SimpleNamespace(chains=(), tables=("t",))
+    record = SimpleNamespace(first_runs=list)
     compared: Any = SimpleNamespace(comparison=SimpleNamespace(metric="auc"), record=record)
     comparison_results.ComparisonResult.plot(compared, "bars")
     assert (drawn["name"], drawn["metric"]) == ("bars", given)
