@@ -17,7 +17,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows
 from fsframe_interactions.engine.contingency_tables import log_gamma_tail, simulate_pairs
-from fsframe_interactions.engine.screen import TestedPairs
+from fsframe_interactions.engine.screen import TestedPairs, best_of_columns
 from fsframe_interactions.levels import rows_by_class
 
 _PARTS = 8
@@ -238,64 +238,6 @@ _ROUNDS = 30  # of fitting for an effect; what they leave is below its standard 
 _CHUNK = 32
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class CalibratedPairs:
-    """Tested pairs, the smallest p first; p is corrected where χ² is not accurate.
-
-    Parameters
-    ----------
-    found : TestedPairs
-    plain : (m,) float64
-        log p by χ² alone.
-    ratio : (m,) float64
-        Mean of G² over its degrees of freedom; 1 where χ² is used.
-    freedom : (m,) float64
-        Degrees of freedom f of the scaled distribution c·χ²_f.
-    effect, error : (m,) float64
-        Size of the interaction and its standard error; NaN where it is not a single number.
-    """
-
-    found: TestedPairs
-    plain: NDArray[np.float64]
-    ratio: NDArray[np.float64]
-    freedom: NDArray[np.float64]
-    effect: NDArray[np.float64]
-    error: NDArray[np.float64]
-
-    @classmethod
-    def uncorrected(cls, tested: TestedPairs) -> CalibratedPairs:
-        """The tested pairs with p as it is."""
-        log_p, freedom = tested.log_p, tested.freedom.astype(np.float64)
-        ratio, unknown = np.ones(len(log_p)), np.full(len(log_p), np.nan)
-        return cls(
-            found=tested, plain=log_p, ratio=ratio, freedom=freedom, effect=unknown, error=unknown
-        )
-
-    @property
-    def tables(self) -> dict[str, NDArray[np.float64]]:
-        """Further values of the pairs, by the names of their tables."""
-        return {
-            "mean_ratio": self.ratio,
-            "fitted_freedom": self.freedom,
-            "effect": self.effect,
-            "standard_error": self.error,
-        }
-
-    def of_pairs(self, pairs: NDArray[np.int64]) -> CalibratedPairs:
-        """The tests of these pairs only; a column's best p is that of its pairs among them."""
-        wanted = set(map(tuple, pairs.tolist()))
-        rows = [k for k, pair in enumerate(self.found.pairs.tolist()) if tuple(pair) in wanted]
-        places = np.array(rows, dtype=np.intp)
-        tested = self.found.taken(places)
-        best = np.zeros(len(tested.best_log_p))
-        np.minimum.at(best, tested.pairs.ravel(), np.repeat(tested.log_p, 2))
-        return CalibratedPairs(
-            found=attrs.evolve(tested, best_log_p=best), plain=self.plain[places],
-            ratio=self.ratio[places], freedom=self.freedom[places], effect=self.effect[places],
-            error=self.error[places],
-        )  # fmt: skip
-
-
 def calibrate(
     bit_rows: BitRows,
     tested: TestedPairs,
@@ -304,7 +246,7 @@ def calibrate(
     run: Run,
     ordered: NDArray[np.bool_],
     within: WithinBinEffects | None = None,
-) -> CalibratedPairs:
+) -> TestedPairs:
     """Correct the p-values of sparse tables and binned columns in `tested`.
 
     The first `most` pairs of `tested`, which is sorted by χ² p, are corrected from `draws`
@@ -326,8 +268,7 @@ def calibrate(
     Agresti 1992, Stat. Sci. 7:131 (exact conditional tests); Diaconis, Sturmfels 1998, Ann. Stat.
     26:363 (walks with fixed margins); Satterthwaite 1946, Biometrics Bull. 2:110 (f).
     """
-    ratio = np.ones(len(tested.log_p))
-    freedom = tested.freedom.astype(np.float64)
+    ratio, freedom = tested.ratio.copy(), tested.fitted_freedom.copy()
     mean, variance = freedom.copy(), 2.0 * freedom
     seed = run.generator().integers(0, 2**63, dtype=np.uint64)
     counts = np.arange(bit_rows.n_rows + 1, dtype=np.float64)
@@ -382,26 +323,18 @@ def calibrate(
         freedom[pairs] = fitted
     best = tested.best_log_p.copy()
     # The corrected p of a column's best stored pair replaces its p by χ².
-    of_pairs = np.zeros(len(best))
-    np.minimum.at(of_pairs, tested.pairs.ravel(), np.repeat(log_p, 2))
     kept = np.unique(tested.pairs)
-    best[kept] = of_pairs[kept]
-    changed = attrs.evolve(tested, log_p=log_p, best_log_p=best)
-    order = changed.order()
-    effect = np.full((len(order), 2), np.nan)
+    best[kept] = best_of_columns(tested.pairs, log_p, len(best))[kept]
+    effect = np.full((len(log_p), 2), np.nan)
     effect[corrected] = log_odds_effects(
         tables(corrected),
         bit_rows.levels[tested.pairs[corrected]],
         ordered[tested.pairs[corrected]],
     )
-    return CalibratedPairs(
-        found=changed.taken(order),
-        plain=tested.log_p[order],
-        ratio=ratio[order],
-        freedom=freedom[order],
-        effect=effect[order, 0],
-        error=effect[order, 1],
-    )
+    return attrs.evolve(
+        tested, log_p=log_p, best_log_p=best, ratio=ratio, fitted_freedom=freedom,
+        effect=effect[:, 0], error=effect[:, 1],
+    ).ordered()  # fmt: skip
 
 
 def log_odds_effects(

@@ -9,22 +9,19 @@ _MAIN = (
 
 _HALVES = "the half of the rows that chooses is drawn by row number, as bootstraps are"
 
+_TESTS = {
+    "result_is_sound": _MAIN,
+    "three_classes_are_accepted": _MAIN,
+    "a_column_that_separates_the_classes_comes_first": _MAIN,
+    "a_column_that_determines_the_target_comes_first": _MAIN,
+    "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
+    "when rows are copied",
+}
+
 EXCEPTIONS = {
-    "interactions": {
-        "result_is_sound": _MAIN,
-        "three_classes_are_accepted": _MAIN,
-        "a_column_that_separates_the_classes_comes_first": _MAIN,
-        "a_column_that_determines_the_target_comes_first": _MAIN,
-        "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
-        "when rows are copied",
-    },
-    "interactions-split": {
-        "result_is_sound": _MAIN,
-        "three_classes_are_accepted": _MAIN,
-        "a_column_that_separates_the_classes_comes_first": _MAIN,
-        "a_column_that_determines_the_target_comes_first": _MAIN,
-        "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
-        "when rows are copied",
+    "interactions": _TESTS,
+    "interactions-split": _TESTS
+    | {
         "counts_equal_copies": "a drawn row is in one half with all its copies; rows that were "
         "copied in the table may be in both",
         "order_of_rows_does_not_matter": _HALVES,

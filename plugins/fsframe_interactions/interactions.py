@@ -21,7 +21,7 @@ from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.calibration import CalibratedPairs, WithinBinEffects, calibrate
+from fsframe_interactions.calibration import WithinBinEffects, calibrate
 from fsframe_interactions.engine.bit_rows import BitRows
 from fsframe_interactions.engine.contingency_tables import (
     FIT_ROUNDS,
@@ -30,12 +30,9 @@ from fsframe_interactions.engine.contingency_tables import (
     fit,
     kirkwood,
 )
-from fsframe_interactions.engine.screen import TestedPairs, best_pairs
+from fsframe_interactions.engine.screen import TestedPairs, best_of_columns, best_pairs
 from fsframe_interactions.levels import bit_rows_of, stored_bit_rows
-from fsframe_interactions.product_term import (
-    product_pairs,
-    robust_tests,
-)
+from fsframe_interactions.product_term import product_pairs, robust_tests
 
 _MOST_CELL_TABLES = 100
 """Largest number of pairs whose cells are stored."""
@@ -47,7 +44,7 @@ class _AllPairs:
 
     Parameters
     ----------
-    tests : CalibratedPairs
+    tests : TestedPairs
     n_tested : int
     bit_rows : BitRows, optional
         For classification only.
@@ -55,7 +52,7 @@ class _AllPairs:
         Levels or bin edges of each column.
     """
 
-    tests: CalibratedPairs
+    tests: TestedPairs
     n_tested: int
     bit_rows: BitRows | None = None
     bounds: list[NDArray[np.float64]] = attrs.field(factory=list)
@@ -183,31 +180,17 @@ class Interactions(Selector):
         have been chosen: at most α of tables without interactions have any q ≤ α.
         """
         of_all = self._tested(data.take_columns(columns), run)
-        tested, n_tested = of_all.tests.found, of_all.n_tested
-        more = of_all.tests.tables
-        tested = attrs.evolve(tested, pairs=columns[tested.pairs])
+        n_tested = of_all.n_tested
+        tested = attrs.evolve(of_all.tests, pairs=columns[of_all.tests.pairs])
         known = set(map(tuple, tested.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
         if others:
             # Pairs of other columns, or screened out because there are more than `keep`.
             other_columns = np.unique(np.array(others))
-            few = (
-                attrs.evolve(self, keep=len(other_columns) ** 2)
-                ._tested(data.take_columns(other_columns), run)
-                .tests
-            )
-            of_few = other_columns[few.found.pairs].tolist()
-            wanted = set(others)
-            rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
-            others_tested = few.found.taken(rows)
-            tested = tested.joined(
-                attrs.evolve(others_tested, pairs=other_columns[others_tested.pairs])
-            )
-            order = tested.order()
-            more = {
-                name: np.concatenate([more[name], few.tables[name][rows]])[order] for name in more
-            }
-            tested = tested.taken(order)
+            unlimited = attrs.evolve(self, keep=len(other_columns) ** 2)
+            few = unlimited._tested(data.take_columns(other_columns), run).tests
+            few = attrs.evolve(few, pairs=other_columns[few.pairs])
+            tested = tested.joined(few.taken(few.places_of(others))).ordered()
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
         statistic = "f" if data.task == "regression" else "g2"
@@ -221,7 +204,7 @@ class Interactions(Selector):
             tables={
                 statistic: tested.statistic,
                 "freedom": tested.freedom,
-                **more,
+                **tested.tables,
             },
         )
 
@@ -274,29 +257,19 @@ class Interactions(Selector):
             )
         if data.covariates is not None:
             # p = 1 for pairs that are not adjusted.
-            tests = tests.of_pairs(candidates.pairs[: self.calibrate])
+            adjusted = map(tuple, candidates.pairs[: self.calibrate].tolist())
+            tests = tests.taken(tests.places_of(adjusted))
+            best = best_of_columns(tests.pairs, tests.log_p, data.n_features)
+            tests = attrs.evolve(tests, best_log_p=best)
         return _AllPairs(tests=tests, n_tested=tested, bit_rows=bit_rows, bounds=bounds)
 
-    def _products(self, data: Dataset, candidates: TestedPairs) -> CalibratedPairs:
+    def _products(self, data: Dataset, candidates: TestedPairs) -> TestedPairs:
         """Test the best pairs of a screen by F given curved main effects; drop others (p = 1)."""
         if not self.calibrate:
-            return CalibratedPairs.uncorrected(candidates)
+            return candidates
         screened = candidates.taken(np.arange(min(self.calibrate, len(candidates.pairs))))
-        tests = robust_tests(data, screened.pairs)
-        best = np.zeros(len(candidates.best_log_p))
-        np.minimum.at(best, screened.pairs.ravel(), np.repeat(tests.log_p, 2))
-        tested = attrs.evolve(
-            screened, statistic=tests.statistic, freedom=tests.freedom, log_p=tests.log_p,
-            least_expected=tests.lower.astype(np.float64), best_log_p=best,
-        )  # fmt: skip
-        order = tested.order()
-        order = order[tested.freedom[order] > 0]
-        return attrs.evolve(
-            CalibratedPairs.uncorrected(tested.taken(order)),
-            plain=screened.log_p[order],
-            effect=tests.effect[order],
-            error=tests.error[order],
-        )
+        tested = robust_tests(data, screened).ordered()
+        return tested.taken(np.flatnonzero(tested.freedom > 0))
 
     def adjusts(self) -> bool:
         """Whether pairs are adjusted for covariates: those that are calibrated."""
@@ -305,7 +278,7 @@ class Interactions(Selector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
         of_all = self._tested(data, run, store=True)
-        best, tested = of_all.tests.found, of_all.n_tested
+        best, tested = of_all.tests, of_all.n_tested
         q_values = false_discovery_rates(best.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
         cells: dict[str, NDArray[Any]] = {}
@@ -328,15 +301,15 @@ class Interactions(Selector):
             "p_values": np.exp(best.log_p),
             "q_values": q_values,
             "n_tested": np.array([tested]),
-            "effect": of_all.tests.effect,
-            "standard_error": of_all.tests.error,
+            "effect": best.effect,
+            "standard_error": best.error,
         }
         if not numeric:
             bounds = of_all.bounds
             tables |= {
-                "chi2_p_values": np.exp(of_all.tests.plain),
-                "mean_ratio": of_all.tests.ratio,
-                "fitted_freedom": of_all.tests.freedom,
+                "chi2_p_values": np.exp(best.plain),
+                "mean_ratio": best.ratio,
+                "fitted_freedom": best.fitted_freedom,
                 "level_starts": np.cumsum([0, *(len(each) for each in bounds)]),
                 "level_bounds": np.concatenate([np.empty(0), *bounds]),
             }
@@ -349,7 +322,7 @@ class Interactions(Selector):
             tables=tables | cells,
             warnings=(
                 *self._notes(data, upstream, best, q_values, tested),
-                *(self._curved(data, of_all.tests, q_values, tested) if numeric else ()),
+                *(self._curved(data, best, q_values, tested) if numeric else ()),
             ),
         )
 
@@ -388,11 +361,11 @@ class Interactions(Selector):
         return notes
 
     def _curved(
-        self, data: Dataset, tests: CalibratedPairs, q_values: NDArray[np.float64], tested: int
+        self, data: Dataset, tests: TestedPairs, q_values: NDArray[np.float64], tested: int
     ) -> list[str]:
         """A note on pairs that would be significant with straight effects and equal variances."""
         straight = false_discovery_rates(tests.plain, tested, self.correction) <= self.alpha
-        pairs = tests.found.pairs[straight & (q_values > self.alpha)].tolist()
+        pairs = tests.pairs[straight & (q_values > self.alpha)].tolist()
         if not pairs:
             return []
         names = [f"{data.feature_names[a]} × {data.feature_names[b]}" for a, b in pairs[:3]]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -29,14 +31,10 @@ from fsframe_interactions.engine.bit_rows import (
     BitRowWriter,
     ShardedBitRows,
     ShardFile,
-    class_words,
-    depth_of,
-    stacked_margins,
-    write_bit_rows,
 )
 
 BLOCK = 512
-"""Columns read together, if memory allows."""
+"""Columns that are read together, if memory allows."""
 
 
 def column_codes(
@@ -102,6 +100,49 @@ def rows_by_class(data: Dataset) -> NDArray[np.intp]:
     return order if data.counts is None else np.repeat(order, data.counts[order])
 
 
+@attrs.frozen(eq=False)
+class _Coding:
+    """How the columns of a table become codes: their rows in order, and the rules of levels."""
+
+    data: Dataset
+    rows: NDArray[np.intp]
+    bins: int
+    max_levels: int
+
+    def into(
+        self, writer: BitRowWriter, width: int, threads: int, done: Callable[[int], None]
+    ) -> list[NDArray[np.float64]]:
+        """Add all columns to `writer`, reading `width` at a time; return their levels or edges.
+
+        `width` is 1 or a multiple of eight; `done` is called with the number of columns after each
+        group.
+        """
+        data, p = self.data, self.data.n_features
+        codes = np.empty((LANES, len(self.rows)), np.uint8)
+        bounds: list[NDArray[np.float64]] = []
+        for start in range(0, p, width):
+            stop = min(start + width, p)
+            block = np.ascontiguousarray(np.asarray(data.columns(start, stop)).T)
+
+            def code(
+                column: int, start: int = start, block: NDArray[np.generic] = block
+            ) -> NDArray[np.float64]:
+                codes[column % LANES], column_bounds = column_codes(
+                    block[column - start].astype(np.float64)[self.rows],
+                    self.bins, self.max_levels, bool(data.categorical[column]),
+                )  # fmt: skip
+                return column_bounds
+
+            for first in range(start, stop, LANES):
+                # With little memory a block of eight columns takes several reads.
+                some = range(first, min(first - first % LANES + LANES, stop))
+                bounds += in_threads(threads, code, some)
+                if len(bounds) % LANES == 0 or len(bounds) == p:
+                    writer.add(codes[: (len(bounds) - 1) % LANES + 1])
+            done(stop)
+        return bounds
+
+
 def bit_rows_of(
     data: Dataset, bins: int, max_levels: int, memory: int
 ) -> tuple[BitRows, list[NDArray[np.float64]]]:
@@ -115,33 +156,31 @@ def bit_rows_of(
     rows = rows_by_class(data)
     # Classes without rows are left out: they would only add empty cells.
     _, y = np.unique(data.y[rows], return_inverse=True)
-    writer = BitRowWriter(y, int(y.max(initial=0)) + 1)
-    # Codes, values as read and as doubles: 17 bytes per value, in groups of whole blocks.
-    width = max(8, min(BLOCK, memory // 8 // (17 * max(1, len(rows))) // 8 * 8))
-    bounds = []
-    for start in range(0, data.n_features, width):
-        stop = min(start + width, data.n_features)
-        block = np.ascontiguousarray(np.asarray(data.columns(start, stop)).T)
-        codes = np.empty((stop - start, len(rows)), np.uint8)
-        for k in range(stop - start):
-            values = block[k].astype(np.float64)[rows]
-            codes[k], levels = column_codes(
-                values, bins, max_levels, bool(data.categorical[start + k])
-            )
-            bounds.append(levels)
-        for first in range(0, stop - start, 8):
-            writer.add(codes[first : first + 8])
+    parts: list[NDArray[np.uint64]] = []
+    writer = BitRowWriter(y, int(y.max(initial=0)) + 1, max(1, len(rows)), parts.append)
+
+    def check(done: int) -> None:
         if writer.n_bytes > memory // 2:
             raise RequestError(
                 f"interactions: bit rows of {data.n_features} columns take "
-                f"{writer.n_bytes * data.n_features / stop / 1e9:.1f} GB, more than half of the "
+                f"{writer.n_bytes * data.n_features / done / 1e9:.1f} GB, more than half of the "
                 f"{memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, such "
                 "as mim:top=10000"
             )
+
+    # Values as read, transposed and as doubles: 17 bytes per value, in groups of whole blocks.
+    width = max(8, min(BLOCK, memory // 8 // (17 * max(1, len(rows))) // 8 * 8))
+    bounds = _Coding(data, rows, bins, max_levels).into(writer, width, 1, check)
     if not bounds:
         # Without columns there are no bits, and no pairs.
         writer.add(np.empty((0, len(rows)), np.uint8))
-    return writer.bit_rows(), bounds
+    bit_rows = BitRows(
+        words=writer.words[0],
+        offsets=np.cumsum([0, *(part.size for part in parts)]),
+        lanes=np.concatenate([part.ravel() for part in parts]),
+        **writer.arrays(),
+    )
+    return bit_rows, bounds
 
 
 FORMAT = 1
@@ -151,37 +190,8 @@ SHARD_ROWS = 1 << 17
 ROW_BYTES = 192
 """Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
 
-_FEATURES = 512
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class _Header:
-    """The stored `BitRows` without their bits, and the levels or edges of the columns."""
-
-    words: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    stored: NDArray[np.int64]
-    depth: NDArray[np.int64]
-    margins: NDArray[np.int64]
-    class_sizes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    bounds: NDArray[np.float64]
-
-    def bit_rows(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
-        """The bit rows in the file `path`, and the levels or edges of each column."""
-        file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
-        bit_rows = ShardedBitRows(
-            words=np.zeros(len(self.class_sizes) + 1, np.int64),
-            levels=self.levels,
-            stored=self.stored,
-            offsets=np.zeros(len(self.depth) + 1, np.int64),
-            depth=self.depth,
-            lanes=np.empty(0, np.uint64),
-            margins=self.margins,
-            class_sizes=self.class_sizes,
-            file=file,
-        )
-        return bit_rows, np.split(self.bounds, self.starts[1:-1])
+_STORED = {"words", "levels", "stored", "depth", "margins", "class_sizes", "starts", "bounds"}
+"""What is stored besides the bits: arrays of `BitRows`, and the levels or edges of the columns."""
 
 
 def stored_bit_rows(
@@ -218,21 +228,35 @@ def stored_bit_rows(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    header = _stored_header(folder, digest, data, run)
-    if header is None:
+    arrays = _stored_arrays(folder, digest, data, run)
+    if arrays is None:
+        coding = _Coding(data, np.arange(data.n_samples), bins, max_levels)
         try:
-            header = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
+            arrays = _write_new(folder, digest, coding, y, run)
         except OSError as error:
             raise DataError(
                 f"bit rows of {data.name} cannot be kept in {folder.parent}: "
                 f"{error.strerror or error}; they need up to "
                 f"{max(bins, max_levels) - 1} bits per value"
             ) from error
-    return header.bit_rows(folder / "planes")
+    starts, bounds, words = (arrays.pop(name) for name in ("starts", "bounds", "words"))
+    file = ShardFile(
+        path=folder / "planes", words=words, stored=arrays["stored"], depth=arrays["depth"]
+    )
+    bit_rows = ShardedBitRows(
+        words=np.zeros(len(arrays["class_sizes"]) + 1, np.int64),
+        offsets=np.zeros(len(arrays["depth"]) + 1, np.int64),
+        lanes=np.empty(0, np.uint64),
+        file=file,
+        **arrays,
+    )
+    return bit_rows, np.split(bounds, starts[1:-1])
 
 
-def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
-    """The header that an earlier run has stored; None if there is none, or it does not fit."""
+def _stored_arrays(
+    folder: Path, digest: str, data: Dataset, run: Run
+) -> dict[str, NDArray[Any]] | None:
+    """The arrays that an earlier run has stored; None if there are none, or they do not fit."""
     index = read_index(folder, digest, run.memory, run.threads)
     if index is None:
         return None
@@ -241,89 +265,41 @@ def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Heade
     shapes = {name: values.shape for name, values in arrays.items()}
     expected = {"levels": (m,), "stored": (m,), "depth": (blocks,), "starts": (m + 1,)}
     if (
-        set(arrays) == set(attrs.fields_dict(_Header))
+        set(arrays) == _STORED
         and files == ["planes"]
         and all(shapes[name] == shape for name, shape in expected.items())
         and all(v.dtype == np.int64 and v.min() >= 0 for k, v in arrays.items() if k != "bounds")
         and arrays["class_sizes"].sum() == data.n_samples
         and arrays["words"].shape[1:] == (len(arrays["class_sizes"]) + 1,)
     ):
-        return _Header(**arrays)
+        return arrays
     note_unsound(folder, "holds bit rows of another table")
     return None
 
 
 def _write_new(
-    folder: Path,
-    digest: str,
-    data: Dataset,
-    y: NDArray[np.int64],
-    bins: int,
-    max_levels: int,
-    run: Run,
-) -> _Header:
-    n, p, classes = data.n_samples, data.n_features, int(y.max(initial=0)) + 1
-    rows = equal_parts(n, SHARD_ROWS)
-    shards = [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
-    orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
-    sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
-    words = np.array([class_words(of_shard) for of_shard in sizes])
-    firsts = np.array([np.concatenate([[0], np.cumsum(of_shard)]) for of_shard in sizes])
+    folder: Path, digest: str, coding: _Coding, y: NDArray[np.int64], run: Run
+) -> dict[str, NDArray[Any]]:
+    """Write the bit rows of a table in parts, and the arrays that are stored with them."""
+    data, n, p = coding.data, coding.data.n_samples, coding.data.n_features
     room = run.memory // 2
     threads = int(np.clip(room // (ROW_BYTES * n), 1, run.threads))
     at_a_time = (room // (2 * data.matrix.dtype.itemsize * n)) // LANES * LANES
-    width = int(np.clip(at_a_time, 1, _FEATURES))
-    levels, stored, depth = np.zeros(p, np.int64), np.zeros(p, np.int64), []
-    bounds: list[NDArray[np.float64]] = []
-    margins: list[NDArray[np.int64]] = []
+    width = int(np.clip(at_a_time, 1, BLOCK))
     with made_whole(folder) as made:
         with HashingWriter(made / "planes") as file:
-            codes = np.empty((LANES, n), np.uint8)
-            for start in range(0, p, width):
-                stop = min(start + width, p)
-                values = data.matrix.read(start, stop)
-
-                def code(
-                    column: int, start: int = start, values: NDArray[np.generic] = values
-                ) -> NDArray[np.float64]:
-                    column_values = values[:, column - start].astype(np.float64)
-                    codes[column % LANES], column_bounds = column_codes(
-                        column_values, bins, max_levels, bool(data.categorical[column])
-                    )
-                    return column_bounds
-
-                for first in range(start, stop, LANES):
-                    # With little memory a block of eight columns takes several reads.
-                    some = range(first, min(first - first % LANES + LANES, stop))
-                    bounds += in_threads(threads, code, some)
-                    last = some[-1] + 1
-                    if last % LANES and last < p:
-                        continue
-                    block = slice((last - 1) // LANES * LANES, last)
-                    block_codes = codes[: block.stop - block.start]
-                    levels[block], stored[block] = depth_of(block_codes)
-                    depth.append(max(1, int(stored[block].max())))
-                    counts = np.zeros(
-                        (len(block_codes), int(levels[block].max()), classes), np.int64
-                    )
-                    for k, order in enumerate(orders):
-                        lanes = np.zeros((depth[-1], int(words[k][-1]), LANES), np.uint64)
-                        write_bit_rows(
-                            np.ascontiguousarray(block_codes[:, order]), stored[block], firsts[k],
-                            words[k], lanes, counts,
-                        )  # fmt: skip
-                        file.write(lanes.data)
-                    margins.append(counts)
-                run.progress(stop, p, "columns taken in")
-        header = _Header(
-            words=words,
-            levels=levels,
-            stored=stored,
-            depth=np.array(depth, np.int64),
-            margins=stacked_margins(margins, levels),
-            class_sizes=sizes.sum(axis=0),
-            starts=np.cumsum([0, *(len(each) for each in bounds)]),
-            bounds=np.concatenate([np.empty(0), *bounds]),
-        )
-        write_index(made, digest, attrs.asdict(header), {"planes": file.mark})
-    return header
+            writer = BitRowWriter(
+                y, int(y.max(initial=0)) + 1, equal_parts(n, SHARD_ROWS),
+                lambda lanes: file.write(lanes.data),
+            )  # fmt: skip
+            bounds = coding.into(
+                writer, width, threads, lambda done: run.progress(done, p, "columns taken in")
+            )
+        arrays = {
+            "words": writer.words,
+            **writer.arrays(),
+            "starts": np.cumsum([0, *(len(each) for each in bounds)]),
+            "bounds": np.concatenate([np.empty(0), *bounds]),
+        }
+        write_index(made, digest, arrays, {"planes": file.mark})
+    return arrays

@@ -14,7 +14,7 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
-from fsframe_interactions.engine.screen import Found, TestedPairs, smallest
+from fsframe_interactions.engine.screen import Found, TestedPairs, best_of_columns, smallest
 
 BLOCK = 128
 """Columns of one side of a block of pairs."""
@@ -121,8 +121,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
         rows_of = [_one_by_one(X, known, y, nominal, a, b) for a, b in pairs]
         parts.append((np.array(pairs, np.int64), np.array(rows_of)))
     pairs_and_tests = smallest(parts, keep)
-    best = np.zeros(data.n_features)
-    np.minimum.at(best, pairs_and_tests[0].ravel(), np.repeat(pairs_and_tests[1][:, 3], 2))
+    best = best_of_columns(pairs_and_tests[0], pairs_and_tests[1][:, 3], data.n_features)
     return TestedPairs.of(pairs_and_tests, best), int(np.count_nonzero(live))
 
 
@@ -204,32 +203,7 @@ def _one_by_one(
     return f, float(upper), float(lower), float(log_f_tail(f, upper, lower))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class ProductTests:
-    """Results of tests of products that allow for curved main effects and unequal variances.
-
-    Parameters
-    ----------
-    statistic : (m,) float64
-        F, from the robust covariance.
-    freedom, lower : (m,) int64
-        Its degrees of freedom; `freedom` is 0 where the product cannot be told from main effects.
-    log_p : (m,) float64
-    effect, error : (m,) float64
-        Change of the target, in its units, for one standard deviation of both columns (of normal
-        scores, for a column of more than five values), and its standard error; NaN if a column has
-        more than two categories.
-    """
-
-    statistic: NDArray[np.float64]
-    freedom: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    log_p: NDArray[np.float64]
-    effect: NDArray[np.float64]
-    error: NDArray[np.float64]
-
-
-def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
+def robust_tests(data: Dataset, screened: TestedPairs) -> TestedPairs:
     """Test the products of pairs of columns, given flexible main effects and covariates.
 
     Parameters
@@ -237,7 +211,16 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
     data : Dataset
         Table with a numeric target. Rows with NaN are left out of the pairs of that column; counts
         repeat rows.
-    pairs : (m, 2) int64
+    screened : TestedPairs
+
+    Returns
+    -------
+    TestedPairs
+        F from the robust covariance, with degrees of freedom that are 0 where the product cannot be
+        told from main effects; `least_expected` holds those of the residuals. The effect is the
+        change of the target, in its units, for one standard deviation of both columns (of normal
+        scores, for a column of more than five values); NaN if a column has more than two
+        categories.
 
     Notes
     -----
@@ -255,7 +238,7 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
     MacKinnon, White 1985, J. Econometrics 29:305 (HC2); Hastie, Tibshirani, Friedman 2009, The
     Elements of Statistical Learning, 2nd ed., eq. 5.3 (cubic splines).
     """
-    rows = np.arange(data.n_samples)
+    pairs, rows = screened.pairs, np.arange(data.n_samples)
     if data.counts is not None:
         rows = np.repeat(rows, data.counts)
     target = data.y[rows].astype(np.float64)
@@ -283,14 +266,12 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
             if some:
                 tested = _robust(terms[a], [others[place] for place in some], given, y)
                 tests[places[some]] = tested
-    return ProductTests(
-        statistic=tests[:, 0],
-        freedom=tests[:, 1].astype(np.int64),
-        lower=tests[:, 2].astype(np.int64),
-        log_p=tests[:, 3],
-        effect=tests[:, 4] * scale,
-        error=tests[:, 5] * scale,
-    )
+    f, upper, lower, log_p, effect, error = tests.T
+    return attrs.evolve(
+        screened, statistic=f, freedom=upper.astype(np.int64), fitted_freedom=upper, log_p=log_p,
+        least_expected=lower, effect=effect * scale, error=error * scale,
+        best_log_p=best_of_columns(pairs, log_p, len(screened.best_log_p)),
+    )  # fmt: skip
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -129,20 +129,31 @@ def class_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class BitRowWriter:
-    """Builds `BitRows` from codes, a few columns at a time.
+    """Bit rows of columns from their codes, a block of eight columns at a time.
 
     Parameters
     ----------
-    y : (n,) int64, ascending
+    y : (n,) int64
         Classes of the rows, in the order of the codes.
     n_classes : int
+    shard_rows : int
+        Rows of a shard; in each, rows are sorted by class.
+    write : callable
+        Given the bit rows of each block and shard, (depth, n_words, 8).
     """
 
-    def __init__(self, y: NDArray[np.int64], n_classes: int) -> None:
-        self.sizes = np.bincount(y, minlength=n_classes).astype(np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-        self.words = class_words(self.sizes)
-        self.parts: list[NDArray[np.uint64]] = []
+    def __init__(
+        self,
+        y: NDArray[np.int64],
+        n_classes: int,
+        shard_rows: int,
+        write: Callable[[NDArray[np.uint64]], Any],
+    ) -> None:
+        shards = [slice(first, first + shard_rows) for first in range(0, len(y), shard_rows)]
+        self.orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
+        self.sizes = np.array([np.bincount(y[some], minlength=n_classes) for some in shards])
+        self.words = np.array([class_words(of_shard) for of_shard in self.sizes])
+        self.write = write
         self.depth: list[int] = []
         self.levels: list[NDArray[np.int64]] = []
         self.stored: list[NDArray[np.int64]] = []
@@ -151,54 +162,42 @@ class BitRowWriter:
 
     def add(self, codes: NDArray[np.uint8]) -> None:
         """Add columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 except for the last."""
-        levels, stored = depth_of(codes)
+        known = np.where(codes == MISSING, -1, codes.astype(np.int16))
+        levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
+        missing = (codes == MISSING).any(axis=1)
+        stored = np.where(missing, levels, np.maximum(levels - 1, 0))
         depth = max(1, int(stored.max(initial=0)))
-        lanes = np.zeros((depth, int(self.words[-1]), LANES), np.uint64)
-        margins = np.zeros((len(codes), int(levels.max(initial=0)), len(self.sizes)), np.int64)
-        write_bit_rows(
-            np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins
-        )  # fmt: skip
-        self.parts.append(lanes.ravel())
-        self.n_bytes += lanes.nbytes + margins.nbytes
+        n_classes = self.sizes.shape[1]
+        margins = np.zeros((len(codes), int(levels.max(initial=0)), n_classes), np.int64)
+        for order, sizes, words in zip(self.orders, self.sizes, self.words, strict=True):
+            lanes = np.zeros((depth, int(words[-1]), LANES), np.uint64)
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            write_bit_rows(
+                np.ascontiguousarray(codes[:, order]), stored, starts, words, lanes, margins
+            )
+            self.write(lanes)
+            self.n_bytes += lanes.nbytes
+        self.n_bytes += margins.nbytes
         self.depth.append(depth)
         self.levels.append(levels)
         self.stored.append(stored)
         self.margins.append(margins)
 
-    def bit_rows(self) -> BitRows:
-        """The bit rows of all columns added."""
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """The arrays of `BitRows` besides the bit rows and where they are."""
         levels = np.concatenate(self.levels)
-        sizes = [part.size for part in self.parts]
-        return BitRows(
-            words=self.words,
-            levels=levels,
-            stored=np.concatenate(self.stored),
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            depth=np.array(self.depth, np.int64),
-            lanes=np.concatenate(self.parts),
-            margins=stacked_margins(self.margins, levels),
-            class_sizes=self.sizes,
-        )
-
-
-def stacked_margins(
-    parts: Sequence[NDArray[np.int64]], levels: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Margins of adjacent columns as one array, (n_columns, most levels, n_classes)."""
-    stacked = np.zeros((len(levels), int(levels.max(initial=1)), parts[0].shape[2]), np.int64)
-    first = 0
-    for part in parts:
-        stacked[first : first + len(part), : part.shape[1]] = part
-        first += len(part)
-    return stacked
-
-
-def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number of levels of each column, and number of its levels that have a bit row."""
-    known = np.where(codes == MISSING, -1, codes.astype(np.int16))
-    levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
-    missing = (codes == MISSING).any(axis=1)
-    return levels, np.where(missing, levels, np.maximum(levels - 1, 0))
+        most = int(levels.max(initial=1))
+        margins = np.zeros((len(levels), most, self.sizes.shape[1]), np.int64)
+        for block, part in enumerate(self.margins):
+            first = block * LANES
+            margins[first : first + len(part), : part.shape[1]] = part
+        return {
+            "levels": levels,
+            "stored": np.concatenate(self.stored),
+            "depth": np.array(self.depth, np.int64),
+            "margins": margins,
+            "class_sizes": self.sizes.sum(axis=0),
+        }
 
 
 @njit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -263,8 +263,6 @@ BAND = 256
 Found = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Pairs (m, 2), and for each its statistic, degrees of freedom, least expected count and log p."""
 
-_PER_PAIR = ("pairs", "statistic", "freedom", "log_p", "least_expected")
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class TestedPairs:
@@ -284,6 +282,14 @@ class TestedPairs:
         Least expected count of the table.
     best_log_p : (n_columns,) float64
         Least log p among the reported pairs of each column, 0 if there are none.
+    plain : (m,) float64
+        log p of the screen, before any correction.
+    ratio : (m,) float64
+        Mean of G² over its degrees of freedom; 1 where p is not corrected.
+    fitted_freedom : (m,) float64
+        Degrees of freedom f of the scaled distribution c·χ²_f.
+    effect, error : (m,) float64
+        Size of the interaction and its standard error; NaN where it is not a single number.
     """
 
     pairs: NDArray[np.int64]
@@ -291,33 +297,65 @@ class TestedPairs:
     freedom: NDArray[np.int64]
     log_p: NDArray[np.float64]
     least_expected: NDArray[np.float64]
+    plain: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    fitted_freedom: NDArray[np.float64]
+    effect: NDArray[np.float64]
+    error: NDArray[np.float64]
     best_log_p: NDArray[np.float64]
 
     @classmethod
     def of(cls, pairs_and_tests: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
         """Tested pairs from the result of `smallest`."""
         statistic, freedom, least_expected, log_p = np.ascontiguousarray(pairs_and_tests[1].T)
+        unknown = np.full(len(log_p), np.nan)
         return cls(
-            pairs=pairs_and_tests[0],
-            statistic=statistic,
-            freedom=freedom.astype(np.int64),
-            log_p=log_p,
-            least_expected=least_expected,
-            best_log_p=best_log_p,
-        )
+            pairs=pairs_and_tests[0], statistic=statistic, freedom=freedom.astype(np.int64),
+            log_p=log_p, least_expected=least_expected, plain=log_p, ratio=np.ones(len(log_p)),
+            fitted_freedom=freedom, effect=unknown, error=unknown, best_log_p=best_log_p,
+        )  # fmt: skip
 
-    def taken(self, order: NDArray[np.intp]) -> TestedPairs:
-        """These pairs, in this order."""
-        return attrs.evolve(self, **{name: getattr(self, name)[order] for name in _PER_PAIR})
+    @property
+    def tables(self) -> dict[str, NDArray[np.float64]]:
+        """Further values of the pairs, by the names of their tables."""
+        return {
+            "mean_ratio": self.ratio,
+            "fitted_freedom": self.fitted_freedom,
+            "effect": self.effect,
+            "standard_error": self.error,
+        }
 
-    def order(self) -> NDArray[np.intp]:
-        """Places of the pairs sorted by p, then by column."""
-        return np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p))
+    def taken(self, places: NDArray[np.intp]) -> TestedPairs:
+        """The pairs in these places, in this order; `best_log_p` stays as it is."""
+        return attrs.evolve(self, **{name: getattr(self, name)[places] for name in _per_pair()})
+
+    def places_of(self, pairs: Iterable[tuple[int, ...]]) -> NDArray[np.intp]:
+        """Places of those of `pairs` that are here."""
+        wanted = set(pairs)
+        here = enumerate(map(tuple, self.pairs.tolist()))
+        return np.array([place for place, pair in here if pair in wanted], dtype=np.intp)
+
+    def ordered(self) -> TestedPairs:
+        """These pairs sorted by p, then by column."""
+        return self.taken(np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p)))
 
     def joined(self, other: TestedPairs) -> TestedPairs:
         """These pairs followed by those of `other`; `best_log_p` stays as it is."""
-        joined = {name: (getattr(self, name), getattr(other, name)) for name in _PER_PAIR}
+        joined = {name: (getattr(self, name), getattr(other, name)) for name in _per_pair()}
         return attrs.evolve(self, **{name: np.concatenate(parts) for name, parts in joined.items()})
+
+
+def _per_pair() -> Iterator[str]:
+    return (field.name for field in attrs.fields(TestedPairs) if field.name != "best_log_p")
+
+
+def best_of_columns(
+    pairs: NDArray[np.int64], log_p: NDArray[np.float64], n_columns: int
+) -> NDArray[np.float64]:
+    """Least log p among the pairs of each column, (n_columns,); 0 if there are none."""
+    best = np.zeros(n_columns)
+    np.minimum.at(best, pairs.ravel(), np.repeat(log_p, 2))
+    return best
 
 
 def smallest(parts: Sequence[Found], keep: int) -> Found:

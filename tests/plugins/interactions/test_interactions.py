@@ -14,7 +14,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_interactions import product_term
 from fsframe_interactions.engine.contingency_tables import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
-from fsframe_interactions.product_term import robust_tests
+from fsframe_interactions.product_term import product_pairs, robust_tests
 
 
 def table(seed: int, n: int = 400, p: int = 10) -> tuple[np.random.Generator, np.ndarray]:
@@ -225,7 +225,9 @@ def test_a_true_product_is_found_with_its_size():
 
 def test_robust_test_is_the_larger_p_of_the_sandwich_estimate_and_of_f():
     X, y = _numeric("unequal", 0)
-    tests = robust_tests(Dataset.from_arrays(X, y), np.array([[0, 1], [1, 2]]))
+    data = Dataset.from_arrays(X, y)
+    screened = product_pairs(data, 100, Run())[0]
+    tests = robust_tests(data, screened.taken(screened.places_of([(0, 1), (1, 2)])))
 
     def terms(v):
         z = stats.norm.ppf((stats.rankdata(v) - 0.5) / len(v))
@@ -233,7 +235,8 @@ def test_robust_test_is_the_larger_p_of_the_sandwich_estimate_and_of_f():
         bends = [np.maximum(z - k, 0) ** 3 for k in np.quantile(z, (1 / 3, 2 / 3))]
         return z, np.column_stack([(v - v.mean()) / v.std(), z, z**2, z**3, *bends])
 
-    for place, (a, b) in enumerate(((0, 1), (1, 2))):
+    assert len(tests.pairs) == 2
+    for place, (a, b) in enumerate(tests.pairs.tolist()):
         (first, of_a), (second, of_b) = terms(X[:, a]), terms(X[:, b])
         design = np.column_stack([np.ones(len(y)), of_a, of_b, first * second])
         bread = np.linalg.inv(design.T @ design)
