@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import distance_kernels as loops
 from fsframe_relief.engine import neighbour_kernels, score_kernels
-from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.columns import Special, prepare_columns
+from fsframe_relief.engine.pair_sums import Masks
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -56,11 +57,12 @@ def gaps():  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(1)
     Z = rng.random((n, p))
     Z[rng.random((n, p)) < 0.1] = np.nan
-    rows, weight = np.arange(n), np.ones(p)
+    rows = np.arange(n)
+    special = Special(np.arange(p), Z, p, np.ones(p), 0.0, 1.0)
 
     def loop() -> Any:
         out, shared = np.zeros((n, n)), np.zeros((n, n))
-        loops.special_distances(Z, p, weight, 0.0, 1.0, rows, 0, out, shared)
+        loops.special_distances(special, rows, 0, out, shared)
         return out
 
     def arrays() -> Any:
@@ -86,9 +88,7 @@ def genotypes():  # type: ignore[no-untyped-def]
 
     def loop() -> Any:
         out = np.zeros((n, n))
-        loops.mismatch_distances(
-            columns.planes, columns.known, columns.segments, rows, 0, out, empty
-        )
+        loops.mismatch_distances(columns.levelled, rows, 0, out, empty)
         return out
 
     yield (
@@ -103,13 +103,13 @@ def genotypes():  # type: ignore[no-untyped-def]
 
     def masks() -> Any:
         levels = np.zeros((3 * p, words), dtype=np.uint64)
-        score_kernels.level_masks(columns.codes, 255, start, levels, p, none)
+        score_kernels.level_masks(columns.levelled, Masks(levels, start, none))
         return levels.reshape(p, 3, words)
 
     def packed() -> Any:
         found = np.zeros((p, 3, words * 8), dtype=np.uint8)
         for v in range(3):
-            bits = np.packbits(columns.codes == v, axis=0, bitorder="little")
+            bits = np.packbits(columns.levelled.codes == v, axis=0, bitorder="little")
             found[:, v, : len(bits)] = bits.T
         return found.view(np.uint64)
 
@@ -128,7 +128,7 @@ def probabilities():  # type: ignore[no-untyped-def]
 
     def loop() -> Any:
         out = np.zeros((n, n))
-        loops.probability_distances(c, 0.0, 1.0, rows, 0, out)
+        loops.probability_distances(c, rows, 0, out)
         return out
 
     table = np.empty(c.first_state[-1])

@@ -9,6 +9,8 @@ from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import neighbour_kernels as loops
 from fsframe_relief.engine import score_kernels
+from fsframe_relief.engine.neighbours import ForKernels, NearestForKernels
+from fsframe_relief.engine.pair_sums import Lists
 
 N = 1000
 
@@ -25,14 +27,14 @@ def setting() -> tuple[Any, ...]:
 def cases():  # type: ignore[no-untyped-def]
     rng, D, y, bounds, rows, ones, half = setting()
     np.fill_diagonal(D, np.nan)
+    to = ForKernels(y, bounds, ones, ones, half, True)
+    rule = NearestForKernels(10, 10, 0, 20.0, False, False)
     size = f"{N} × {N} distances"
 
     def nearest() -> Any:
         E = D.copy()
         none, each = np.empty((0, 0), np.int32), np.tile(bounds, (N, 1))
-        loops.nearest_weights(
-            E, none, False, y, each, ones, 10, 10, 0, 20.0, False, False, True, half, ones
-        )
+        loops.nearest_weights(E, none, each, rows, to, rule)
         return E
 
     sign = np.where(y[:, None] == y, -1.0, 1.0)
@@ -70,7 +72,7 @@ def cases():  # type: ignore[no-untyped-def]
 
     def radius() -> Any:
         E = D.copy()
-        loops.radius_weights(E, rows, y, bounds, counts, near, far, True, True, half, ones)
+        loops.radius_weights(E, rows, to._replace(counts=counts), near, far, True)
         return E
 
     def grouped(w: np.ndarray) -> np.ndarray:
@@ -94,14 +96,14 @@ def cases():  # type: ignore[no-untyped-def]
 def lists(rng):  # type: ignore[no-untyped-def]
     n = 2000
     C = np.where(rng.random((n, n)) < 0.3, rng.normal(size=(n, n)), 0.0)
-    index, weight = np.empty((64, n), np.int32), np.empty((64, n))
-    length = np.zeros(64, dtype=np.int64)
+    lists = Lists(np.empty((64, n), np.int32), np.empty((64, n)), np.zeros(64, dtype=np.int64))
+    _, weight, length = lists
 
     def flat() -> Any:
         return np.concatenate([weight[r, : length[r]] for r in range(64)])
 
     def folded() -> Any:
-        score_kernels.folded_lists(C, 0, 64, index, weight, length)
+        score_kernels.folded_lists(C, 0, 64, lists)
         return flat()
 
     def triangle() -> Any:
@@ -112,7 +114,7 @@ def lists(rng):  # type: ignore[no-untyped-def]
     yield "folded_lists", f"64 × {n} weights, 30 % set (nonzero)", folded, triangle
 
     def rows_of() -> Any:
-        score_kernels.row_lists(C[:64], index, weight, length)
+        score_kernels.row_lists(C[:64], lists)
         return flat()
 
     def set_ones() -> Any:
@@ -127,8 +129,7 @@ def lists(rng):  # type: ignore[no-untyped-def]
     starts = np.tile(np.array([0, m]), (64, 1))
 
     def kept() -> Any:
-        weights, numbers = few.copy(), names.copy()
-        loops.keep_weighted(numbers, weights, starts, length)
+        loops.keep_weighted(Lists(names.copy(), few.copy(), length), starts)
         return np.arange(m) < length[:, None]
 
     def moved() -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from fsframe_relief.engine import distance_kernels
 from fsframe_relief.engine import score_kernels as loops
-from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.engine.pair_sums import _level_masks
+from fsframe_relief.engine.columns import Plain, prepare_columns
+from fsframe_relief.engine.pair_sums import Gapped, Lists, _level_masks
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -17,9 +17,9 @@ def cases():  # type: ignore[no-untyped-def]
     n, p, b = 1000, 500, 50
     C = np.where(rng.random((n, n)) < 0.3, rng.normal(size=(n, n)), 0.0)
     rows = np.arange(b)
-    index, weight = np.zeros((b, n), dtype=np.int32), np.zeros((b, n))
-    length = np.zeros(b, dtype=np.int64)
-    loops.row_lists(C[:b], index, weight, length)
+    lists = Lists(np.zeros((b, n), np.int32), np.zeros((b, n)), np.zeros(b, dtype=np.int64))
+    loops.row_lists(C[:b], lists)
+    index, weight, length = lists
     near = [(index[r, : length[r]], weight[r, : length[r]]) for r in range(b)]
     size = f"{b} targets × {n} × {p}, 30 % near"
 
@@ -28,7 +28,7 @@ def cases():  # type: ignore[no-untyped-def]
 
     def plain() -> Any:
         out[:] = 0.0
-        loops.plain_scores(Z, rows, index, weight, length, out)
+        loops.plain_scores(Plain(np.arange(p), Z), rows, lists, out)
         return out
 
     # all instances at a time, weights zero or not, is no slower than gathering the near ones
@@ -39,11 +39,12 @@ def cases():  # type: ignore[no-untyped-def]
         lambda: sum(C[i] @ np.abs(Z - Z[i]) for i in rows),
     )
 
-    codes = rng.integers(0, 3, (n, p)).astype(np.uint8)
+    levelled = prepare_columns(rng.integers(0, 3, (n, p)).astype(float), np.ones(p, bool)).levelled
+    codes = levelled.codes
 
     def levels() -> Any:
         out[:] = 0.0
-        loops.level_scores(codes, p, rows, index, weight, length, out)
+        loops.level_scores(levelled, rows, lists, out)
         return out
 
     yield (
@@ -92,7 +93,7 @@ def gaps(rng, C, rows):  # type: ignore[no-untyped-def]
 
     def special() -> Any:
         out[:] = 0.0
-        loops.gap_scores(Z, False, 0, 0.0, 1.0, 0, rows, part, y, 2, out)
+        loops.gap_scores(Gapped(Z, False, 0, 0.0, 1.0, 0), rows, part, y, 2, out)
         return out
 
     known = ~np.isnan(Z)
@@ -107,7 +108,7 @@ def gaps(rng, C, rows):  # type: ignore[no-untyped-def]
 
     def gap() -> Any:
         out[:] = 0.0
-        loops.gap_scores(codes, True, 255, 0.0, 1.0, 0, rows, part, y, 2, out)
+        loops.gap_scores(Gapped(codes, True, 255, 0.0, 1.0, 0), rows, part, y, 2, out)
         return out
 
     coded = codes != 255
@@ -128,11 +129,12 @@ def probabilities(rng, rows):  # type: ignore[no-untyped-def]
     c = found.probability
     index = rng.integers(0, n, (len(rows), m)).astype(np.int32)
     weight, length = rng.random((len(rows), m)), np.full(len(rows), m)
+    lists = Lists(index, weight, length)
     out, table = np.zeros(p), np.empty(c.first_state[-1])
 
     def loop() -> Any:
         out[:] = 0.0
-        loops.probability_scores(c, 0.0, 1.0, rows, index, weight, length, out)
+        loops.probability_scores(c, rows, lists, out)
         return out
 
     def arrays() -> Any:
@@ -165,10 +167,10 @@ def masks(rng):  # type: ignore[no-untyped-def]
         out[:] = 0.0
         groups = masks.groups(n, 2)
         loops.weight_groups(C, rows, y, bounds, groups)
-        loops.count_scores(columns.codes, columns.gap, masks, p, rows, y, bounds, groups, out)
+        loops.count_scores(columns.levelled, masks, rows, y, bounds, groups, out)
         return out
 
-    own = columns.codes[:, None, :].astype(int)
+    own = columns.levelled.codes[:, None, :].astype(int)
 
     def arrays() -> Any:
         # two signs, exact counts in single precision, own level picked out

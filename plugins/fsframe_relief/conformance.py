@@ -10,13 +10,11 @@ _FILLED = {
     "equal_counts_change_nothing": "the k nearest are filled by multiplicity, so that three-fold "
     "counts reach a third as many different neighbours"
 }
-_FAR = {
+_FAR_NEIGHBOURS = {
     "a_column_that_separates_the_classes_comes_first": "published: far misses are subtracted, and "
     "with a column that separates the classes all misses are far",
     "three_classes_are_accepted": "published: far misses are subtracted, which costs strong main "
     "effects their first place",
-}
-_FAR_VALUES = {
     "a_column_that_determines_the_target_comes_first": "published: far misses are subtracted, and "
     "with a column that determines the target most misses are far",
 }
@@ -25,9 +23,9 @@ EXCEPTIONS = {
     "*": _COPIES,
     "relieff": _FILLED,
     "rrelieff": _FILLED,
-    "surfstar": _FAR | _FAR_VALUES,
-    "multisurfstar": _FAR | _FAR_VALUES,
-    "swrfstar": _FAR | _FAR_VALUES,
+    "surfstar": _FAR_NEIGHBOURS,
+    "multisurfstar": _FAR_NEIGHBOURS,
+    "swrfstar": _FAR_NEIGHBOURS,
     "iterative-relief": _FILLED,
     "vls": _FILLED,
     "turf": _FILLED

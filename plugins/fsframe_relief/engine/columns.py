@@ -8,11 +8,49 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
 from fsframe_relief.engine.table_values import SLICE, ByteTable, scaled, summarise
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen
+
+
+class Plain(NamedTuple):
+    """Complete continuous columns, (n, m) values scaled to 0 … 1."""
+
+    columns: NDArray[np.intp]
+    values: NDArray[np.float64]
+
+
+class Levelled(NamedTuple):
+    """Discrete columns as (n, m) codes, `gap` where missing; the first `n_whole` are complete.
+
+    The bits of the codes are in `planes` (n, words), 64 columns to a word, and `known` (n, words)
+    has the bits of values that are not missing; without gaps it has no words. A segment is the
+    columns of equal width: (bits, first word, words, first word in `known`).
+    """
+
+    columns: NDArray[np.intp]
+    codes: NDArray[Any]
+    gap: int
+    n_whole: int
+    planes: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    segments: NDArray[np.int64]
+
+
+class Special(NamedTuple):
+    """Columns with gaps or a ramp, `n_real` continuous ones first, then weighted discrete ones.
+
+    Continuous values differ by clip((|d| − floor) · slope, 0, 1), codes by 0 or 1; NaN is missing.
+    `weight` is that of a column in the distance.
+    """
+
+    columns: NDArray[np.intp]
+    values: NDArray[np.float64]
+    n_real: int
+    weight: NDArray[np.float64]
+    floor: float
+    slope: float
 
 
 class Probability(NamedTuple):
@@ -20,7 +58,8 @@ class Probability(NamedTuple):
 
     The state of a value is its code (continuous: one of five equal bins), that of a gap the number
     of codes plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds
-    P(value | class), column by column, class by class.
+    P(value | class), column by column, class by class. Known continuous values differ as in
+    `Special`.
     """
 
     columns: NDArray[np.intp]
@@ -31,73 +70,64 @@ class Probability(NamedTuple):
     first_state: NDArray[np.int64]
     chance: NDArray[np.float64]
     y: NDArray[np.int64]
+    floor: float
+    slope: float
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Columns:
-    """The columns of a table by kind; every array has the rows in the same order.
+    """The columns of a table by kind, in arrays for kernels; each has the rows in the same order.
 
     Attributes
     ----------
-    plain, scaled : column numbers, (n, n_plain) float64
-        Complete continuous columns, scaled to 0 … 1.
-    levelled, codes, planes, known : column numbers, (n, n_levelled) codes, bit planes
-        Discrete columns, complete ones first; `gap` is the code of a missing value.
-    special, values, n_real, weight : column numbers, (n, n_special) float64
-        Continuous columns with gaps or under a ramp, then weighted discrete ones.
-    probability : Probability or None
-        Columns whose gaps follow the probability rule.
+    plain, levelled, special, probability
+        The columns of each kind; `probability` is None unless gaps follow that rule.
+    n_levels : (n_levelled,) int64
+        Number of levels of the discrete columns.
     constant, blank : column numbers
         Complete columns of one value, and columns without any value.
     """
 
     n: int
     n_features: int
-    plain: NDArray[np.intp]
-    scaled: NDArray[np.float64]
-    levelled: NDArray[np.intp]
-    codes: NDArray[Any]
+    plain: Plain
+    levelled: Levelled
     n_levels: NDArray[np.int64]
-    gaps: NDArray[np.bool_]
-    planes: NDArray[np.uint64]
-    known: NDArray[np.uint64]
-    segments: NDArray[np.int64]
-    special: NDArray[np.intp]
-    values: NDArray[np.float64]
-    n_real: int
-    weight: NDArray[np.float64]
-    floor: float
-    slope: float
+    special: Special
     probability: Probability | None
     constant: NDArray[np.intp]
     constant_weight: float
     blank: NDArray[np.intp]
 
-    @property
-    def gap(self) -> int:
-        """The code of a missing discrete value."""
-        return int(np.iinfo(self.codes.dtype).max)
-
     def take(self, rows: NDArray[np.intp]) -> Columns:
-        """The same columns with some rows, or all in another order; scales and codes stay."""
-        if self.probability is not None:
-            raise ValueError("probabilities of missing values are tied to the order of the labels")
-        names = ("scaled", "codes", "planes", "known", "values")
-        moved: dict[str, Any] = {k: np.ascontiguousarray(getattr(self, k)[rows]) for k in names}
-        return attrs.evolve(self, n=len(rows), **moved)
+        """The same columns with some rows, or all in another order; scales and codes stay.
+
+        Not with probabilities of missing values, which are tied to the order of the labels.
+        """
+
+        def moved(kind: Any, *names: str) -> Any:
+            return kind._replace(**{k: np.ascontiguousarray(getattr(kind, k)[rows]) for k in names})
+
+        return attrs.evolve(
+            self,
+            n=len(rows),
+            plain=moved(self.plain, "values"),
+            levelled=moved(self.levelled, "codes", "planes", "known"),
+            special=moved(self.special, "values"),
+        )
 
     def weighted(self, weight: NDArray[np.float64]) -> Columns:
         """These columns, prepared with weights, with other weights (n_features,)."""
         return attrs.evolve(
             self,
-            weight=weight[self.special],
+            special=self.special._replace(weight=weight[self.special.columns]),
             constant_weight=float(weight[self.constant].sum()),
         )
 
     @property
     def shares(self) -> bool:
         """Whether distances have to be means over the columns known in both rows."""
-        return bool(self.special.size or self.known.shape[1])
+        return bool(self.special.columns.size or self.levelled.known.shape[1])
 
 
 def prepare_columns(
@@ -109,7 +139,6 @@ def prepare_columns(
     weight: NDArray[np.float64] | None = None,
     classes: NDArray[np.int64] | None = None,
     counts: NDArray[np.float64] | None = None,
-    names: tuple[str, ...] | None = None,
     summary: ColumnsSeen | None = None,
     threads: int = 1,
     like: Columns | None = None,
@@ -134,19 +163,12 @@ def prepare_columns(
         diff = 1 - P(v | class), otherwise they are left out of distance and score.
     counts : (n_samples,) float64, optional
         Multiplicities for those probabilities.
-    names : tuple of str, optional
-        Names of the columns for messages.
     summary : ColumnsSeen, optional
         That of `X`, if known.
     threads : int
         The result does not depend on it.
     like : Columns, optional
         The same table in the same order without weights: shared arrays are reused.
-
-    Raises
-    ------
-    DataError
-        If a column holds an infinite value.
 
     Notes
     -----
@@ -157,16 +179,9 @@ def prepare_columns(
     n, p = X.shape
     order = np.arange(n) if order is None else order
     summary = summarise(X) if summary is None else summary
-    low, high, missing, whole = summary.low, summary.high, summary.missing, summary.whole
-    infinite = np.flatnonzero(summary.infinite)
-    if infinite.size:
-        name = repr(names[infinite[0]]) if names else str(infinite[0])
-        raise DataError(
-            f"{infinite.size} columns hold infinite values, the first is {name}; "
-            "replace them by finite values or leave them empty"
-        )
+    missing = summary.missing
     blank = missing == n
-    flat = ~blank & (low == high)
+    flat = ~blank & (summary.low == summary.high)
     constant = flat & (missing == 0)
     live = ~blank & ~constant
     chance = live & (missing > 0) if classes is not None else np.zeros(p, dtype=bool)
@@ -181,44 +196,41 @@ def prepare_columns(
 
     real = np.flatnonzero(special_real)
     special = np.concatenate([real, np.flatnonzero(special_codes)])
-    if like is not None and np.array_equal(special, like.plain):
-        values = like.scaled
+    if like is not None and np.array_equal(special, like.plain.columns):
+        values = like.plain.values
     elif real.size == special.size:
-        values = scaled(X, real, low, high, order)
+        values = scaled(X, real, summary, order)
     else:
         values = np.empty((n, special.size))
-        values[:, : real.size] = scaled(X, real, low, high, order)
+        values[:, : real.size] = scaled(X, real, summary, order)
         step = max(1, SLICE // special.size)
         for r in range(0, n, step):
             rows = order[r : r + step]
             values[r : r + step, real.size :] = X[np.ix_(rows, special[real.size :])]
     equal, different = (0.0, 1.0) if ramp is None else ramp
+    ramped = float(equal), 1.0 / (different - equal)
     weights = np.ones(p) if weight is None else np.asarray(weight, dtype=np.float64)
-
-    gaps = missing[levelled] > 0
-    codes, n_levels = _level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
-    planes, known, segments = _bit_planes(codes, n_levels, bool(gaps.any()))
+    n_whole = int((missing[levelled] == 0).sum())
+    codes, n_levels = _level_codes(X, levelled, summary, order)
+    probability = None
+    if classes is not None and chance.any():
+        drawn = np.ones(n) if counts is None else counts[order]
+        columns = np.flatnonzero(chance)
+        probability = _gap_chances(X, columns, discrete, summary, order, classes, drawn, ramped)
     return Columns(
         n=n,
         n_features=p,
-        plain=plain,
-        scaled=scaled(X, plain, low, high, order, threads),
-        levelled=levelled,
-        codes=codes,
-        n_levels=n_levels,
-        gaps=gaps,
-        planes=planes,
-        known=known,
-        segments=segments,
-        special=special,
-        values=values,
-        n_real=int(real.size),
-        weight=weights[special],
-        floor=float(equal),
-        slope=1.0 / (different - equal),
-        probability=_gap_chances(
-            X, np.flatnonzero(chance), discrete, low, high, order, classes, counts
+        plain=Plain(plain, scaled(X, plain, summary, order, threads)),
+        levelled=Levelled(
+            levelled,
+            codes,
+            int(np.iinfo(codes.dtype).max),
+            n_whole,
+            *_bit_planes(codes, n_levels, n_whole < levelled.size),
         ),
+        n_levels=n_levels,
+        special=Special(special, values, int(real.size), weights[special], *ramped),
+        probability=probability,
         constant=np.flatnonzero(constant),
         constant_weight=float(weights[constant].sum()),
         blank=np.flatnonzero(blank),
@@ -228,18 +240,14 @@ def prepare_columns(
 def _level_codes(
     X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    whole: NDArray[np.bool_],
-    holes: bool,
+    summary: ColumnsSeen,
     order: NDArray[np.intp],
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Codes 0 … of discrete columns (the type's largest value: missing), and levels per column."""
-    n = X.shape[0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        span = high[columns] - low[columns]
+    n, low = X.shape[0], summary.low
+    span = summary.high[columns] - low[columns]
     # Whole numbers in a short range are their own codes; anything else is looked up.
-    direct = whole[columns] & (span < 255)
+    direct = summary.whole[columns] & (span < 255)
     n_levels = np.where(direct, span + 1, 0).astype(np.int64)
     looked_up = {}
     for k in np.flatnonzero(~direct):
@@ -259,7 +267,7 @@ def _level_codes(
     for r in range(0, n, step):
         block = X[order[r : r + step]] if every else X[np.ix_(order[r : r + step], columns[short])]
         block = np.subtract(block, low[columns[short]])
-        if holes:
+        if summary.missing[columns].any():
             np.copyto(block, gap, where=np.isnan(block))
         codes[r : r + step, short if short.size < columns.size else slice(None)] = block
     for place, coded in looked_up.items():
@@ -312,22 +320,22 @@ def _gap_chances(
     X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
     discrete: NDArray[np.bool_],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    summary: ColumnsSeen,
     order: NDArray[np.intp],
-    classes: NDArray[np.int64] | None,
-    counts: NDArray[np.float64] | None,
-) -> Probability | None:
-    """Laplace-corrected P(value | class); continuous columns are cut into five equal bins."""
-    if classes is None or not columns.size:
-        return None
+    classes: NDArray[np.int64],
+    counts: NDArray[np.float64],
+    ramp: tuple[float, float],
+) -> Probability:
+    """Laplace-corrected P(value | class); continuous columns are cut into five equal bins.
+
+    `counts` are in the order of the result.
+    """
     y = classes[order]
     n_classes = int(y.max()) + 1
-    rows = np.ones(len(y)) if counts is None else counts[order]
     columns = columns[np.argsort(discrete[columns], kind="stable")]
     n_real = int((~discrete[columns]).sum())
     values = X[np.ix_(order, columns)]
-    values[:, :n_real] = scaled(X, columns[:n_real], low, high, order)
+    values[:, :n_real] = scaled(X, columns[:n_real], summary, order)
     level = np.full(values.shape, -1, dtype=np.int64)
     chances, first_state = [], [0]
     for k in range(columns.size):
@@ -340,7 +348,7 @@ def _gap_chances(
             level[known, k] = inverse
             n_levels = distinct.size
         place = y[known] * n_levels + level[known, k]
-        seen = np.bincount(place, weights=rows[known], minlength=n_classes * n_levels)
+        seen = np.bincount(place, weights=counts[known], minlength=n_classes * n_levels)
         seen = seen.reshape(n_classes, n_levels)
         chance = (seen + 1) / (seen.sum(axis=1, keepdims=True) + n_levels)
         # room for a gap's states too, so that chances and states are numbered alike
@@ -352,12 +360,6 @@ def _gap_chances(
         gap_state = starts[k + 1] - starts[k] - n_classes + y
         state[:, k] = np.where(level[:, k] >= 0, level[:, k], gap_state) + starts[k]
     return Probability(
-        columns=columns,
-        values=values,
-        n_real=n_real,
-        level=level,
-        state=state,
-        first_state=starts,
-        chance=np.concatenate(chances),
-        y=y.astype(np.int64),
-    )
+        columns, values, n_real, level, state, starts, np.concatenate(chances),
+        y.astype(np.int64), *ramp,
+    )  # fmt: skip

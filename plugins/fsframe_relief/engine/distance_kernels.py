@@ -67,22 +67,10 @@ def plain_distances(Z: Floats, rows: Places, first: int, out: Floats) -> None:
 
 
 @njit(fastmath=FAST)
-def special_distances(
-    Z: Floats,
-    n_real: int,
-    weight: Floats,
-    floor: float,
-    slope: float,
-    rows: Places,
-    first: int,
-    out: Floats,
-    shared: Floats,
-) -> None:
-    """Add weighted diffs over the columns known in both, and the weight of those columns.
-
-    The first `n_real` columns are continuous: diff = clip((|d| - floor) * slope, 0, 1);
-    the others are discrete codes. NaN is a missing value.
-    """
+def special_distances(special: Any, rows: Places, first: int, out: Floats, shared: Floats) -> None:
+    """Add weighted diffs over the `columns.Special` known in both, and their weight."""
+    Z, n_real, weight = special.values, special.n_real, special.weight
+    floor, slope = special.floor, special.slope
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
     for r0 in range(0, b, TILE):
         r1 = min(b, r0 + TILE)
@@ -148,19 +136,13 @@ def _count_mismatches(
 
 @njit()
 def mismatch_distances(
-    planes: Words,
-    known: Words,
-    segments: Places,
-    rows: Places,
-    first: int,
-    out: Floats,
-    shared: Floats,
+    levelled: Any, rows: Places, first: int, out: Floats, shared: Floats
 ) -> None:
-    """Add the number of discrete columns that differ, from bit planes of 64 columns a word.
+    """Add the number of `columns.Levelled` that differ, from bit planes of 64 columns a word.
 
-    Segment s = (bits per code, first word in `planes`, words per plane, first word in `known`).
-    `known` has no words when nothing is missing; then `shared` is not written.
+    Without gaps, `shared` is not written.
     """
+    planes, known, segments = levelled.planes, levelled.known, levelled.segments
     b, n = rows.shape[0], planes.shape[0]
     gaps = known.shape[1] > 0
     for s in range(segments.shape[0]):
@@ -193,9 +175,7 @@ def mismatch_distances(
 
 
 @njit(fastmath=FAST)
-def probability_distances(
-    gapped: Any, floor: float, slope: float, rows: Places, first: int, out: Floats
-) -> None:
+def probability_distances(gapped: Any, rows: Places, first: int, out: Floats) -> None:
     """Add diffs of columns with gaps; a gap has the distribution of values in its class.
 
     `gapped` is a `columns.Probability`: ``state[i, a]`` is the index of a value's code (or bin), or
@@ -204,6 +184,7 @@ def probability_distances(
     0, 1).
     """
     Z, state, n_real = gapped.values, gapped.state, gapped.n_real
+    floor, slope = gapped.floor, gapped.slope
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
     table = np.empty(gapped.first_state[p])
     for r in range(b):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fsframe.kernels.threads import in_threads
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
-from fsframe_relief.engine.pair_sums import PairSums
+from fsframe_relief.engine.pair_sums import Lists, PairSums
 from fsframe_relief.engine.table_values import CACHED, ROW_BLOCK, row_block, run_blocks
 
 
@@ -43,24 +43,19 @@ def distance_rows(
 
     out[:, first:] = 0.0
     shared = np.zeros_like(out) if columns.shares else np.empty((0, 0))
-    if columns.plain.size:
-        plain_distances(columns.scaled, rows, first, out)
-    if columns.levelled.size:
-        mismatch_distances(
-            columns.planes, columns.known, columns.segments, rows, first, out, shared
-        )
-    if columns.special.size:
-        special_distances(
-            columns.values, columns.n_real, columns.weight, columns.floor, columns.slope,
-            rows, first, out, shared,
-        )  # fmt: skip
+    if columns.plain.columns.size:
+        plain_distances(columns.plain.values, rows, first, out)
+    if columns.levelled.columns.size:
+        mismatch_distances(columns.levelled, rows, first, out, shared)
+    if columns.special.columns.size:
+        special_distances(columns.special, rows, first, out, shared)
     chance = columns.probability
     if chance is not None:
-        probability_distances(chance, columns.floor, columns.slope, rows, first, out)
+        probability_distances(chance, rows, first, out)
     if columns.shares:
-        always = columns.plain.size + columns.constant_weight
-        if not columns.known.shape[1]:
-            always += columns.levelled.size
+        always = columns.plain.columns.size + columns.constant_weight
+        if not columns.levelled.known.shape[1]:
+            always += columns.levelled.columns.size
         if chance is not None:
             always += chance.columns.size
         known = shared[:, first:] + float(always)
@@ -138,8 +133,6 @@ def feature_scores(
     route = memory if route is None else route
     metric = columns if metric is None else metric
     every = rows is None
-    if distances is not None and not every:
-        raise ValueError("distances at hand are for all rows as targets")
     targets = np.arange(n) if rows is None else rows
     same = distances is None and metric is columns
     if same and isinstance(rule, Nearest) and screening_pays(columns, rule, target, route):
@@ -201,14 +194,12 @@ def _listed_scores(
 
     def part(start: int) -> list[NDArray[np.float64]]:
         wide = targets[start : start + source.wide]
-        index, weights, length, settled = source.listed(wide)
+        lists, settled = source.listed(wide)
         block_sums = []
         for k in range(0, len(wide), source.block):
             some = slice(k, k + source.block)
             if settled[k]:
-                block_sums.append(
-                    sums.of_lists(index[some], weights[some], length[some], wide[some])
-                )
+                block_sums.append(sums.of_lists(lists.of(some), wide[some]))
                 continue
             C = distance_rows(columns, wide[some], np.empty((len(wide[some]), columns.n)))
             rule.weigh(C, wide[some], target, 0.0)
@@ -285,11 +276,11 @@ def screening_pays(columns: Columns, rule: Nearest, target: Target, memory: int)
     """
     return bool(
         columns.n >= max(LEAST_ROWS, ROWS_PER_NEIGHBOUR * rule.k * len(target.prior))
-        and 0 < columns.plain.size <= MOST_COLUMNS
-        and not columns.levelled.size
-        and not columns.special.size
+        and 0 < columns.plain.columns.size <= MOST_COLUMNS
+        and not columns.levelled.columns.size
+        and not columns.special.columns.size
         and columns.probability is None
-        and 2 * columns.n * columns.plain.size <= memory // 4
+        and 2 * columns.n * columns.plain.columns.size <= memory // 4
     )
 
 
@@ -329,10 +320,10 @@ class NearestBytes:
 
     def __init__(self, columns: Columns, rule: Nearest, target: Target, memory: int) -> None:
         self.columns, self.rule, self.target = columns, rule, target
-        n, p = columns.scaled.shape
+        n, p = columns.plain.values.shape
         self.words = -(-p // 8)
         codes = np.zeros((n, 8 * self.words), np.uint8)
-        self.slack = _rounded(columns.scaled, codes[:, :p])
+        self.slack = _rounded(columns.plain.values, codes[:, :p])
         self.mine = codes.view(np.uint64)
         self.first = np.zeros(len(target.prior), np.int64)
         packed = []
@@ -380,20 +371,17 @@ class NearestBytes:
         )  # fmt: skip
         return index, starts, settled
 
-    def listed(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Neighbours (b, m) of the targets `rows`, weights, list lengths, which are settled."""
+    def listed(self, rows: NDArray[np.int64]) -> tuple[Lists, NDArray[np.bool_]]:
+        """Neighbours of the targets `rows`, and which of these are settled."""
         from fsframe_relief.engine import neighbour_kernels as kernels
 
         index, starts, settled = self.candidates(rows)
-        weight = np.empty(index.shape)
-        kernels.listed_distances(self.columns.scaled, rows, index, starts, weight)
-        self.rule.weigh_listed(weight, index, rows, self.target, starts)
-        length = np.empty(len(rows), dtype=np.int64)
-        kernels.keep_weighted(index, weight, starts, length)
+        lists = Lists(index, np.empty(index.shape), np.empty(len(rows), dtype=np.int64))
+        kernels.listed_distances(self.columns.plain.values, rows, index, starts, lists.weight)
+        self.rule.weigh_listed(lists.weight, index, rows, self.target, starts)
+        kernels.keep_weighted(lists, starts)
         for first in range(0, len(rows), self.block):
             # The targets of a block are summed in one way, and so settled all together or not.
             some = slice(first, first + self.block)
             settled[some] = settled[some].all()
-        return index, weight, length, settled
+        return lists, settled

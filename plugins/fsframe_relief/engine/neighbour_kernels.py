@@ -64,23 +64,19 @@ def row_moments(D: Floats, rows: Places, counts: Floats) -> tuple[Floats, Floats
 
 
 @njit()
-def class_factors(
-    size: Floats,
-    own_class: int,
-    prior: Floats,
-    signed: bool,
-    omega: float,
-    factor: Floats,
-) -> None:
-    """Write the factor of the weights in each class; 0 if a class has no usable neighbour."""
-    usable = 0.0
+def class_factors(size: Floats, own_class: int, to: Any, omega: float, factor: Floats) -> None:
+    """Write the factor of the weights in each class; 0 if a class has no usable neighbour.
+
+    `to` is a `neighbours.ForKernels`.
+    """
+    prior, usable = to.prior, 0.0
     for c in range(size.shape[0]):
         if c != own_class and size[c] > 0.0:
             usable += prior[c]
     for c in range(size.shape[0]):
         if size[c] <= 0.0:
             factor[c] = 0.0
-        elif not signed:
+        elif not to.signed:
             factor[c] = omega / size[c]
         elif c == own_class:
             factor[c] = -omega / size[c]
@@ -92,36 +88,25 @@ def class_factors(
 
 @njit()
 def nearest_weights(
-    D: Floats,
-    index: Listed,
-    listed: bool,
-    classes: Places,
-    bounds: Places,
-    counts: Floats,
-    k: int,
-    slots: int,
-    kind: int,
-    decay: float,
-    by_index: bool,
-    pooled: bool,
-    signed: bool,
-    prior: Floats,
-    omega: Floats,
+    D: Floats, index: Listed, bounds: Places, rows: Places, to: Any, rule: Any
 ) -> None:
     """Overwrite distances with the weights of the k nearest of each class.
 
-    k counts drawn copies, so it may exceed the number of rows; `slots` rows are kept in order, k or
-    all if there are fewer.
+    `rule` is a `neighbours.NearestForKernels`, `to` a `neighbours.ForKernels`; with `pooled`, all
+    other classes count as one, and `to.prior` has two. k counts drawn copies, so it may exceed the
+    number of rows; `slots` rows are kept in order, k or all if there are fewer.
 
-    ``D[r]`` are distances to all instances, or if `listed` to the instances ``index[r]``; those of
-    class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last class.
+    ``D[r]`` are distances to all instances, or to the instances ``index[r]`` if there are any;
+    those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last
+    class. Those of the targets `rows` to themselves are NaN already.
 
     kind 0: equal, 1: exp(-(rank / decay)^2), 2: 1 / distance. Ties at the k-th place share the
-    remaining places, or with `by_index` are taken in row order. `pooled`: all other classes count
-    as one. `classes` are those of the targets, whose distance to themselves is NaN already.
+    remaining places, or with `by_index` are taken in row order.
     """
+    k, slots, kind, decay, by_index, pooled = rule
+    counts, listed = to.counts, index.size > 0
     n_classes = bounds.shape[1] - 1
-    n_groups = prior.shape[0]
+    n_groups = to.prior.shape[0]
     # One more than needed, to detect ties of the k-th that were not kept.
     most = slots + 1
     best = np.empty((n_groups, most))
@@ -134,7 +119,7 @@ def nearest_weights(
     weight = np.empty(D.shape[1])
     group = np.empty(D.shape[1], np.int64)
     for r in range(D.shape[0]):
-        mine = classes[r]
+        mine = to.y[rows[r]]
         own_group = 0 if pooled else mine
         row = D[r, : bounds[r, n_classes]]
         filled[:] = 0
@@ -229,32 +214,21 @@ def nearest_weights(
                         w /= d
                 weight[q] = w
                 size[g] += w
-        class_factors(size, own_group, prior, signed, omega[r], factor)
+        class_factors(size, own_group, to, to.omega[rows[r]], factor)
         row[:] = 0.0
         for q in range(n_near):
             row[near[q]] = weight[q] * factor[group[q]]
 
 
 @njit(fastmath=FAST)
-def radius_weights(
-    D: Floats,
-    rows: Places,
-    y: Places,
-    bounds: Places,
-    counts: Floats,
-    near: Floats,
-    far: Floats,
-    star: bool,
-    signed: bool,
-    prior: Floats,
-    omega: Floats,
-) -> None:
+def radius_weights(D: Floats, rows: Places, to: Any, near: Floats, far: Floats, star: bool) -> None:
     """Overwrite distances with weights of the instances nearer than ``near[r]``.
 
     With `star`, those beyond ``far[r]`` get negative weights. Both bounds are strict; a distance
-    equal to a bound is neither near nor far.
+    equal to a bound is neither near nor far. `to` is a `neighbours.ForKernels`.
     """
-    n_classes = prior.shape[0]
+    y, bounds, counts, omega = to.y, to.bounds, to.counts, to.omega
+    n_classes = to.prior.shape[0]
     inner = np.empty(n_classes)
     outer = np.empty(n_classes)
     inside = np.empty(n_classes)
@@ -274,8 +248,8 @@ def radius_weights(
                 t += m[j] if d[j] > hi else 0.0
             inner[c] = s
             outer[c] = t
-        class_factors(inner, own_class, prior, signed, omega[r], inside)
-        class_factors(outer, own_class, prior, signed, omega[r], outside)
+        class_factors(inner, own_class, to, omega[rows[r]], inside)
+        class_factors(outer, own_class, to, omega[rows[r]], outside)
         for c in range(n_classes):
             d = D[r, bounds[c] : bounds[c + 1]]
             m = counts[bounds[c] : bounds[c + 1]]
@@ -445,8 +419,9 @@ def listed_distances(Z: Floats, rows: Places, index: Listed, starts: Places, out
 
 
 @njit()
-def keep_weighted(index: Listed, weight: Floats, starts: Places, length: Places) -> None:
-    """Move the listed instances of non-zero weight to the front of their lists."""
+def keep_weighted(lists: Any, starts: Places) -> None:
+    """Move the listed instances of non-zero weight to the front of their `pair_sums.Lists`."""
+    index, weight, length = lists
     for r in range(index.shape[0]):
         m = 0
         for q in range(starts[r, -1]):

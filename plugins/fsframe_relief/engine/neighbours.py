@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import attrs
 import numpy as np
@@ -11,6 +11,28 @@ from numpy.typing import NDArray
 WEIGHTINGS = ("equal", "rank", "distance")
 CLASSES = frozenset({"classes"})
 EDGE = 1e-9
+
+
+class ForKernels(NamedTuple):
+    """The arrays of a `Target` for kernels; class c is the rows ``bounds[c] … bounds[c + 1]``."""
+
+    y: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    signed: bool
+
+
+class NearestForKernels(NamedTuple):
+    """The parameters of a `Nearest` for `neighbour_kernels.nearest_weights`."""
+
+    k: int
+    slots: int
+    kind: int
+    decay: float
+    by_index: bool
+    pooled: bool
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -46,9 +68,14 @@ class Target:
 
     @bounds.default
     def _bounds(self) -> NDArray[np.int64]:
-        if (np.diff(self.y) < 0).any():
-            raise ValueError("rows must be sorted by class")
         return np.searchsorted(self.y, np.arange(len(self.prior) + 1)).astype(np.int64)
+
+    @property
+    def for_kernels(self) -> ForKernels:
+        """The arrays that kernels take."""
+        return ForKernels(
+            self.y, self.bounds, self.counts, self.omega, self.prior, bool(self.signed)
+        )
 
     def unlike(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         """How different two target values are, 0 to 1, as for a continuous feature."""
@@ -138,14 +165,16 @@ class Nearest(Rule):
         """
         from fsframe_relief.engine.neighbour_kernels import nearest_weights
 
-        prior = np.array([0.5, 0.5]) if self.pooled else target.prior
+        to = target.for_kernels
+        if self.pooled:
+            to = to._replace(prior=np.array([0.5, 0.5]))
         # k counts drawn copies, of which there may be more than rows.
         k = int(min(self.k, target.counts.sum()))
-        nearest_weights(
-            D, index, index.size > 0, target.y[rows], bounds, target.counts,
-            k, min(k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
-            self.ties == "index", self.pooled, target.signed, prior, target.omega[rows],
+        rule = NearestForKernels(
+            k, min(k, D.shape[1]), WEIGHTINGS.index(self.weighting), float(self.decay),
+            self.ties == "index", self.pooled,
         )  # fmt: skip
+        nearest_weights(D, index, bounds, rows, to, rule)
 
 
 @attrs.frozen(kw_only=True)
@@ -181,10 +210,7 @@ class Radius(Rule):
             D[:] = _alike_weights(close * target.counts, rows, target)
             D -= _alike_weights(distant * target.counts, rows, target)
             return
-        radius_weights(
-            D, rows, target.y, target.bounds, target.counts, near, far, self.star, target.signed,
-            target.prior, target.omega[rows],
-        )  # fmt: skip
+        radius_weights(D, rows, target.for_kernels, near, far, self.star)
 
 
 @attrs.frozen(kw_only=True)

@@ -14,6 +14,33 @@ MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
 
 
+class Lists(NamedTuple):
+    """Neighbours of b targets: the first ``length[r]`` of ``numbers[r]``, with their weights."""
+
+    numbers: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    length: NDArray[np.int64]
+
+    def of(self, targets: slice) -> Lists:
+        """The lists of some targets."""
+        return Lists._make(part[targets] for part in self)
+
+
+class Gapped(NamedTuple):
+    """Columns with gaps or a ramp from `first` on, for `score_kernels.gap_scores`.
+
+    `values` are continuous, NaN where missing, or if `coded`, codes of discrete columns, `gap`
+    where missing.
+    """
+
+    values: NDArray[Any]
+    coded: bool
+    gap: int
+    floor: float
+    slope: float
+    first: int
+
+
 class Groups(NamedTuple):
     """Neighbours of b targets in groups, two for each class.
 
@@ -47,19 +74,30 @@ class PairSums:
     """
 
     def __init__(self, columns: Columns, target: Target, rule: Rule) -> None:
+        from fsframe_relief.engine import score_kernels as kernels
+
         self.columns = columns
         self.target = target
-        ones = bool((target.counts == 1).all())
-        levelled = columns.levelled.size
+        levelled = columns.levelled
         self.by_masks = bool(
-            levelled
+            levelled.columns.size
             and target.value is None
             and rule.uniform
-            and ones
+            and (target.counts == 1).all()
             and columns.n_levels.max(initial=0) <= MAX_LEVELS
         )
         self.masks = _level_masks(columns) if self.by_masks else None
-        self.n_whole = int((~columns.gaps).sum())
+        self.gapped = levelled.columns[levelled.n_whole :]
+        whole = levelled.columns[: 0 if self.by_masks else levelled.n_whole]
+        listed: list[tuple[NDArray[np.intp], Any, Any]] = [
+            (columns.plain.columns, columns.plain, kernels.plain_scores),
+            (whole, levelled, kernels.level_scores),
+        ]
+        if columns.probability is not None:
+            gapped = columns.probability
+            listed.append((gapped.columns, gapped, kernels.probability_scores))
+        self.listed = [kind for kind in listed if kind[0].size]
+        """Columns summed over lists of pairs: their numbers, arrays and kernel."""
 
     def empty(self) -> NDArray[np.float64]:
         """The sums before the first block."""
@@ -70,98 +108,51 @@ class PairSums:
     ) -> NDArray[np.float64]:
         """The contribution of the targets `rows` with weights `C`.
 
-        If all weights are given as `whole`, the two directions of a pair are summed together.
+        If all weights are given as `whole`, the two directions of a pair are summed together, each
+        pair listed once.
         """
-        columns = self.columns
+        from fsframe_relief.engine import score_kernels as kernels
+
         out = self.empty()
-        listed = columns.plain.size or columns.probability is not None
-        listed = listed or (columns.levelled.size and not self.by_masks and self.n_whole)
-        if listed:
-            self._listed(C, rows, whole, out)
+        if self.listed:
+            # Not filled: lists of few neighbours touch few of these pages.
+            lists = Lists(
+                np.empty(C.shape, dtype=np.int32), np.empty(C.shape), np.zeros(len(C), np.int64)
+            )
+            if whole is None:
+                kernels.row_lists(C, lists)
+            else:
+                kernels.folded_lists(whole, int(rows[0]), int(rows[-1]) + 1, lists)
+            out = self.of_lists(lists, rows)
         if self.target.signed:
             self._by_target(C, rows, out[0])
         else:
             self._regression_gaps(C, rows, out)
         return out
 
-    def _listed(
-        self,
-        C: NDArray[np.float64],
-        rows: NDArray[np.int64],
-        whole: NDArray[np.float64] | None,
-        out: NDArray[np.float64],
-    ) -> None:
-        """Add columns without gaps by lists of pairs; with `whole`, each pair is listed once."""
-        from fsframe_relief.engine import score_kernels as kernels
-
-        b, n = C.shape
-        # Not filled: lists of few neighbours touch few of these pages.
-        index, weight = np.empty((b, n), dtype=np.int32), np.empty((b, n))
-        length = np.zeros(b, dtype=np.int64)
-        if whole is None:
-            kernels.row_lists(C, index, weight, length)
-        else:
-            kernels.folded_lists(whole, int(rows[0]), int(rows[-1]) + 1, index, weight, length)
-        self._pairs(index, weight, length, rows, out)
-
-    def of_lists(
-        self,
-        index: NDArray[np.int32],
-        weight: NDArray[np.float64],
-        length: NDArray[np.int64],
-        rows: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def of_lists(self, lists: Lists, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The contribution of targets with lists of neighbours; columns without gaps only."""
         out = self.empty()
-        self._pairs(index, weight, length, rows, out)
-        return out
-
-    def _pairs(
-        self,
-        index: NDArray[np.int32],
-        weight: NDArray[np.float64],
-        length: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        out: NDArray[np.float64],
-    ) -> None:
-        """Write the sums over listed pairs of the columns without gaps."""
-        from fsframe_relief.engine import score_kernels as kernels
-
-        columns = self.columns
-        weights = [weight]
+        parts = [lists]
         if not self.target.signed:
             value = self.target.value
             assert value is not None
-            m = int(length.max(initial=0))
-            listed = np.arange(m) < length[:, None]
-            index = np.where(listed, index[:, :m], 0)
-            weight = np.where(listed, weight[:, :m], 0.0)
-            weights = [weight]
-            weights.append(weight * self.target.unlike(value[rows][:, None], value[index]))
-        for place, w in enumerate(weights):
-            if columns.plain.size:
-                part = np.zeros(columns.plain.size)
-                kernels.plain_scores(columns.scaled, rows, index, w, length, part)
-                out[place, columns.plain] = part
-            if columns.levelled.size and not self.by_masks:
-                part = np.zeros(columns.levelled.size)
-                kernels.level_scores(columns.codes, self.n_whole, rows, index, w, length, part)
-                out[place, columns.levelled] = part
-            chance = columns.probability
-            if chance is not None:
-                part = np.zeros(chance.columns.size)
-                kernels.probability_scores(
-                    chance, columns.floor, columns.slope, rows, index, w, length, part
-                )
-                out[place, chance.columns] = part
-        if not self.target.signed:
-            # columns with gaps have sums of their own
-            complete = [columns.plain, columns.levelled[: self.n_whole]]
-            if columns.probability is not None:
-                complete.append(columns.probability.columns)
-            for numbers in complete:
-                out[2, numbers] = weights[1].sum()
-                out[3, numbers] = weights[0].sum()
+            m = int(lists.length.max(initial=0))
+            live = np.arange(m) < lists.length[:, None]
+            index = np.where(live, lists.numbers[:, :m], 0)
+            weight = np.where(live, lists.weight[:, :m], 0.0)
+            unlike = self.target.unlike(value[rows][:, None], value[index])
+            parts = [Lists(index, w, lists.length) for w in (weight, weight * unlike)]
+        for numbers, kind, kernel in self.listed:
+            for place, some in enumerate(parts):
+                part = np.zeros(numbers.size)
+                kernel(kind, rows, some, part)
+                out[place, numbers] = part
+            if not self.target.signed:
+                # columns with gaps have sums of their own
+                out[2, numbers] = parts[1].weight.sum()
+                out[3, numbers] = parts[0].weight.sum()
+        return out
 
     def _by_target(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
@@ -173,30 +164,24 @@ class PairSums:
         if target.alike is not None:
             self._alike_gaps(C, rows, out)
             return
-        n_classes = len(target.prior)
-        if columns.special.size:
-            part = np.zeros(columns.special.size)
-            kernels.gap_scores(
-                columns.values, False, 0, columns.floor, columns.slope, 0, rows, C, target.y,
-                n_classes, part,
-            )  # fmt: skip
-            out[columns.special] = part
+        n_classes, levelled, special = len(target.prior), columns.levelled, columns.special
         if self.masks is not None:
-            part = np.zeros(columns.levelled.size)
+            part = np.zeros(levelled.columns.size)
             groups = self.masks.groups(len(rows), n_classes)
             kernels.weight_groups(C, rows, target.y, target.bounds, groups)
-            kernels.count_scores(
-                columns.codes, columns.gap, self.masks, self.n_whole, rows, target.y, target.bounds,
-                groups, part,
-            )  # fmt: skip
-            out[columns.levelled] = part
-        elif self.n_whole < columns.levelled.size:
-            part = np.zeros(columns.levelled.size)
-            kernels.gap_scores(
-                columns.codes, True, columns.gap, 0.0, 1.0, self.n_whole, rows, C, target.y,
-                n_classes, part,
-            )  # fmt: skip
-            out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
+            kernels.count_scores(levelled, self.masks, rows, target.y, target.bounds, groups, part)
+            out[levelled.columns] = part
+        gapped = [
+            (special.columns, Gapped(special.values, False, 0, special.floor, special.slope, 0))
+        ]
+        if self.masks is None:
+            codes = Gapped(levelled.codes, True, levelled.gap, 0.0, 1.0, levelled.n_whole)
+            gapped.append((levelled.columns, codes))
+        for numbers, kind in gapped:
+            if kind.first < numbers.size:
+                part = np.zeros(numbers.size)
+                kernels.gap_scores(kind, rows, C, target.y, n_classes, part)
+                out[numbers[kind.first :]] = part[kind.first :]
 
     def _regression_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
@@ -204,8 +189,7 @@ class PairSums:
         """Add columns with gaps or a ramp in regression: known neighbours' weights sum to omega."""
         columns, value = self.columns, self.target.value
         assert value is not None
-        gapped = columns.levelled[self.n_whole :]
-        if not columns.special.size and not gapped.size:
+        if not columns.special.columns.size and not self.gapped.size:
             return
         for r, i in enumerate(rows):
             near = np.flatnonzero(C[r])
@@ -237,16 +221,16 @@ class PairSums:
 
     def _gap_diffs(self, i: int, near: NDArray[np.intp]) -> Any:
         """(column numbers, diffs, known) of target i to `near`; diffs are 0 where not known."""
-        columns = self.columns
-        if columns.special.size:
-            d = np.abs(columns.values[near] - columns.values[i])
+        special, levelled = self.columns.special, self.columns.levelled
+        if special.columns.size:
+            d = np.abs(special.values[near] - special.values[i])
             known = ~np.isnan(d)
-            diff = np.clip((d - columns.floor) * columns.slope, 0.0, 1.0)
-            yield columns.special, np.where(known, diff, 0.0), known
-        if self.n_whole < columns.levelled.size:
-            mine, theirs = columns.codes[i, self.n_whole :], columns.codes[near, self.n_whole :]
-            known = (theirs != columns.gap) & (mine != columns.gap)
-            yield columns.levelled[self.n_whole :], known & (mine != theirs), known
+            diff = np.clip((d - special.floor) * special.slope, 0.0, 1.0)
+            yield special.columns, np.where(known, diff, 0.0), known
+        if self.gapped.size:
+            codes = levelled.codes[:, levelled.n_whole :]
+            known = (codes[near] != levelled.gap) & (codes[i] != levelled.gap)
+            yield self.gapped, known & (codes[i] != codes[near]), known
 
     def finish(self, total: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores from the sums of all blocks."""
@@ -273,15 +257,15 @@ def _level_masks(columns: Columns) -> Masks:
     """Bit masks over the instances of every code of every discrete column."""
     from fsframe_relief.engine.score_kernels import level_masks
 
-    n, p = columns.codes.shape
+    n, p = columns.levelled.codes.shape
     # Whole registers of words: the last ones stay empty.
     words = -(-n // 512) * 8
     start = np.concatenate([[0], np.cumsum(columns.n_levels)])[:-1].astype(np.int64)
     levels = _aligned((int(columns.n_levels.sum()), words))
-    n_whole = int((~columns.gaps).sum())
-    known = np.zeros((p - n_whole, words), dtype=np.uint64)
-    level_masks(columns.codes, columns.gap, start, levels, n_whole, known)
-    return Masks(levels=levels, start=start, known=known)
+    known = np.zeros((p - columns.levelled.n_whole, words), dtype=np.uint64)
+    masks = Masks(levels=levels, start=start, known=known)
+    level_masks(columns.levelled, masks)
+    return masks
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:

@@ -66,13 +66,14 @@ class _Rows:
 
     def ready(self, block: NDArray[Any]) -> Values:
         """A block of rows, scaled and transposed to (n_real + n_codes, r)."""
-        low, high = self.summary.low, self.summary.high
         if self.as_bytes:
-            coded = block.T[self.codes] - low[self.codes].astype(block.dtype)[:, None]
+            low = self.summary.low[self.codes]
+            coded = block.T[self.codes] - low.astype(block.dtype)[:, None]
             return np.ascontiguousarray(coded, dtype=np.uint8)
         values = np.asarray(block, dtype=np.float64)
         prepared = np.empty((self.real.size + self.codes.size, len(block)))
-        prepared[: self.real.size] = scaled(values, self.real, low, high, np.arange(len(block))).T
+        every = np.arange(len(block))
+        prepared[: self.real.size] = scaled(values, self.real, self.summary, every).T
         prepared[self.real.size :] = values[:, self.codes].T
         return prepared
 
@@ -148,6 +149,9 @@ def scores_over_parts(
     capacity = max(8 * k, min(MOST_LISTED, room))
     y = np.empty(len(order), np.int64)
     y[order] = target.y
+    search = _Search(
+        rows=rows, rule=rule, target=target, order=order, y=y, n_groups=n_groups, k=k, run=run
+    )
     total = np.zeros(p, np.int64)
     waiting, done, listed = drawn, 0, LISTED
     while waiting.size:
@@ -156,11 +160,7 @@ def scores_over_parts(
         left = []
         for first in range(0, len(waiting), size):
             some = waiting[first : first + size]
-            batch = _Batch(
-                rows=rows, rule=rule, target=target, places=some, own=order[some].astype(np.int64),
-                y=y, n_groups=n_groups, k=k, capacity=capacity, run=run,
-            )  # fmt: skip
-            sums, lost = batch.sums()
+            sums, lost = search.sums(some, capacity)
             total += sums
             left.append(some[lost])
             done += int((~lost).sum())
@@ -175,66 +175,56 @@ def scores_over_parts(
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Batch:
-    """A batch of targets, compared with all rows.
+class _Search:
+    """Targets that are compared with all rows, a batch at a time.
 
     Parameters
     ----------
     rows : _Rows
-    rule, target
-        As for `scores_over_parts`.
-    places, own : (b,) int64
-        Places of the targets in `target`, and numbers of their rows, which are no neighbours of
-        themselves.
+    rule, target, order, run
+        As for `scores_over_parts`; threads divide the targets among them, which changes no bit.
     y : (n,) int64
         Class of every row.
     n_groups : int
         Classes; or two, hits and misses.
     k : int
         Number of neighbours in each group.
-    capacity : int
-        Length of the lists; above k.
-    run : Run
-        Its threads divide the targets among them, which changes no bit.
     """
 
     rows: _Rows
     rule: Nearest
     target: Target
-    places: Places
-    own: Places
+    order: NDArray[np.intp]
     y: Places
     n_groups: int
     k: int
-    capacity: int
     run: Run
 
-    @property
-    def mine(self) -> Places:
-        """Classes of the targets."""
-        return self.target.y[self.places]
+    def sums(self, places: Places, capacity: int) -> tuple[Places, NDArray[np.bool_]]:
+        """The targets' contribution to every column, as integers, and whose lists are too short.
 
-    def sums(self) -> tuple[Places, NDArray[np.bool_]]:
-        """The targets' contribution to every column, as integers, and whose lists are too short."""
-        targets = self._targets()
-        near = near_rows(self, targets)
+        `places` are those of the targets in `target`, `capacity` is the length of the lists.
+        """
+        own = self.order[places].astype(np.int64)
+        targets = self._targets(own)
+        near = near_rows(self, targets, own, self.target.y[places], capacity)
         kept = np.flatnonzero(~near.lost)
         lists = near.of(kept)
         best, edge, tied = lists.nearest(self.k + SPARE)
-        weight, at_edge = self._weights(kept, best, edge, tied)
+        weight, at_edge = self._weights(places[kept], best, edge, tied)
         return lists.sums(self.rows, targets[kept], best, edge, weight, at_edge), near.lost
 
-    def _targets(self) -> Values:
-        """The targets' own values, (m, p)."""
+    def _targets(self, own: Places) -> Values:
+        """The targets' own values, (m, p), from the numbers of their rows."""
         kind: Any = np.uint8 if self.rows.as_bytes else np.float64
-        targets = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size), kind)
-        order = np.argsort(self.own)
-        for which, values in self.rows.some(self.own[order]):
+        targets = np.empty((len(own), self.rows.real.size + self.rows.codes.size), kind)
+        order = np.argsort(own)
+        for which, values in self.rows.some(own[order]):
             targets[order[which]] = values
         return targets
 
     def _weights(
-        self, kept: NDArray[np.intp], best: Floats, edge: Floats, tied: NDArray[np.int64]
+        self, places: Places, best: Floats, edge: Floats, tied: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
         """Weights of rows nearer than the k-th, by place in `best`, and of ties with it.
 
@@ -253,11 +243,11 @@ class _Batch:
             weight = np.where(zero[:, :, None], np.where(nearer, best <= 0.0, 0.0), weight)
             at_edge = np.where(zero, share * (edge <= 0.0), at_edge)
         size = weight.sum(axis=2) + tied * at_edge
-        mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.mine[kept]
+        mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.target.y[places]
         prior = np.array([0.5, 0.5]) if self.rule.pooled else self.target.prior
         is_own = np.arange(self.n_groups)[None] == mine[:, None]
         factor = class_factors(size, is_own, prior)
-        factor *= self.target.omega[self.places[kept]][:, None]
+        factor *= self.target.omega[places][:, None]
         return weight * factor[:, :, None], at_edge * factor
 
     def _by_distance(self, best: Floats, d: Floats) -> Floats:
@@ -359,26 +349,28 @@ class NearRows(NamedTuple):
         return total
 
 
-def near_rows(batch: _Batch, targets: Values) -> NearRows:
+def near_rows(
+    search: _Search, targets: Values, own: Places, mine: Places, capacity: int
+) -> NearRows:
     """The rows that may be near the `targets` (b, p) of a batch, after one pass over all rows.
 
-    O(b n p) time. Memory: 16 bytes for each place of a list, and a block of rows.
+    `own` are the numbers of their rows, which are no neighbours of themselves, `mine` their
+    classes. O(b n p) time. Memory: 16 bytes for each place of a list, and a block of rows.
     """
     from fsframe_relief.engine import part_kernels as kernels
 
-    rows, own, mine = batch.rows, batch.own, batch.mine
-    near = NearRows.empty(len(targets), batch.n_groups, batch.capacity, batch.k)
-    threads = max(1, min(batch.run.threads, len(targets)))
+    rows, pooled = search.rows, search.rule.pooled
+    near = NearRows.empty(len(targets), search.n_groups, capacity, search.k)
+    threads = max(1, min(search.run.threads, len(targets)))
     cuts = np.linspace(0, len(targets), threads + 1).astype(int).tolist()
 
     def add(at: int, across: Values, classes: Places, t: slice) -> None:
         kernels.add_near_rows(
-            targets[t], own[t], across, rows.real.size, at, classes, mine[t], batch.rule.pooled,
-            near.of(t),
+            targets[t], own[t], across, rows.real.size, at, classes, mine[t], pooled, near.of(t),
         )  # fmt: skip
 
     for at, block in rows.blocks():
-        classes = batch.y[at : at + len(block)]
+        classes = search.y[at : at + len(block)]
         of_block = partial(add, at, rows.ready(block), classes)
         in_threads(threads, of_block, [slice(*cut) for cut in pairwise(cuts)])
     return near

@@ -63,25 +63,26 @@ class _PairTable:
 
 def _pair_tables(columns: Columns) -> Iterator[_PairTable]:
     """All live columns in stripes."""
-    n_whole = int((~columns.gaps).sum())
-    for start in range(0, columns.plain.size, STRIPE):
+    plain, levelled, special = columns.plain, columns.levelled, columns.special
+    for start in range(0, plain.columns.size, STRIPE):
         part = slice(start, start + STRIPE)
-        values = np.ascontiguousarray(columns.scaled[:, part])
-        yield _PairTable(columns.plain[part], values, values.shape[1], 0.0, 1.0, False)
-    for low, high, gaps in ((0, n_whole, False), (n_whole, columns.levelled.size, True)):
+        values = np.ascontiguousarray(plain.values[:, part])
+        yield _PairTable(plain.columns[part], values, values.shape[1], 0.0, 1.0, False)
+    n_whole = levelled.n_whole
+    for low, high, gaps in ((0, n_whole, False), (n_whole, levelled.columns.size, True)):
         for start in range(low, high, STRIPE):
             part = slice(start, min(start + STRIPE, high))
-            codes = columns.codes[:, part]
-            values = np.where(codes == columns.gap, np.nan, codes.astype(np.float64))
-            yield _PairTable(columns.levelled[part], values, 0, 0.0, 1.0, gaps)
-    for start in range(0, columns.special.size, STRIPE):
+            codes = levelled.codes[:, part]
+            values = np.where(codes == levelled.gap, np.nan, codes.astype(np.float64))
+            yield _PairTable(levelled.columns[part], values, 0, 0.0, 1.0, gaps)
+    for start in range(0, special.columns.size, STRIPE):
         part = slice(start, start + STRIPE)
-        values = np.ascontiguousarray(columns.values[:, part])
-        real = int(np.clip(columns.n_real - start, 0, values.shape[1]))
-        yield _PairTable(columns.special[part], values, real, columns.floor, columns.slope, True)
+        values = np.ascontiguousarray(special.values[:, part])
+        real = int(np.clip(special.n_real - start, 0, values.shape[1]))
+        yield _PairTable(special.columns[part], values, real, special.floor, special.slope, True)
 
 
-def reached_by_products(
+def _scores_by_products(
     columns: Columns,
     rule: Rule,
     target: Target,
@@ -89,34 +90,24 @@ def reached_by_products(
     rows: NDArray[np.int64] | None,
     memory: int,
     threads: int,
-    progress: Progress | None,
-) -> NDArray[np.int64]:
-    """How often a permuted score reaches the observed one, with all labellings in one product."""
+) -> Iterator[NDArray[np.float64]]:
+    """Scores (labellings, columns) of some labellings at a time, each batch one product."""
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
     omega, n = _only_drawn(target.omega.copy(), rows), columns.n
     kind = _ByClasses if target.signed else _ByValues
-    reached = np.zeros(columns.n_features, dtype=np.int64)
     tables = list(_pair_tables(columns))
     # A batch needs scores (and, for gaps, three more sums), class factors, and a block of pairs.
     n_classes = len(target.prior)
     each = 8 * (5 * columns.n_features + 4 * n * n_classes + 2048) + 1
     batch = int(np.clip(memory // (2 * each), 1, len(labellings)))
-    observed: NDArray[np.float64] | None = None
-    with threadpool_limits(1):
-        for start in range(0, len(labellings), batch):
-            moved = labellings[start : start + batch]
-            scores = np.zeros((len(moved), columns.n_features))
+    for start in range(0, len(labellings), batch):
+        moved = labellings[start : start + batch]
+        scores = np.zeros((len(moved), columns.n_features))
+        with threadpool_limits(1):
             labelled = kind(A, target, omega, moved, threads)
             for table in tables:
                 scores[:, table.numbers] = labelled.scores(table)
-            if observed is None:
-                observed = scores[0]
-                scores = scores[1:]
-            reached += (scores >= observed - SLACK).sum(axis=0)
-            if progress is not None:
-                done = min(start + batch, len(labellings)) - 1
-                progress(done, len(labellings) - 1, "permutations")
-    return reached
+        yield scores
 
 
 def _unsigned_weights(
@@ -343,8 +334,16 @@ def permutation_p_values(
             generator.permutation(n) if groups is None else permuted_rows(labels, groups, generator)
         )
     refit = target.alike is not None or ("classes" if target.signed else "values") in rule.uses
-    count = _reached_by_refitting if refit else reached_by_products
-    reached = count(columns, rule, target, labellings, rows, memory, threads, progress)
+    score = _scores_by_refitting if refit else _scores_by_products
+    observed: NDArray[np.float64] | None = None
+    reached, done = np.zeros(columns.n_features, dtype=np.int64), -1
+    for scores in score(columns, rule, target, labellings, rows, memory, threads):
+        done += len(scores)
+        if observed is None:
+            observed, scores = scores[0], scores[1:]
+        reached += (scores >= observed - SLACK).sum(axis=0)
+        if progress is not None:
+            progress(done, permutations, "permutations")
     p_values = (1.0 + reached) / (permutations + 1)
     p_values[columns.constant] = 1.0
     p_values[columns.blank] = np.nan
@@ -356,7 +355,7 @@ def adjusted(p_values: NDArray[np.float64], correction: str) -> NDArray[np.float
     return p_values.copy() if correction == "none" else adjusted_p_values(p_values)
 
 
-def _reached_by_refitting(
+def _scores_by_refitting(
     columns: Columns,
     rule: Rule,
     target: Target,
@@ -364,9 +363,8 @@ def _reached_by_refitting(
     rows: NDArray[np.int64] | None,
     memory: int,
     threads: int,
-    progress: Progress | None,
-) -> NDArray[np.int64]:
-    """How often a permuted score reaches the observed one, refitting for every labelling.
+) -> Iterator[NDArray[np.float64]]:
+    """Scores (1, columns) of every labelling, refitted.
 
     The rows of the table are permuted against the same target, which is equivalent to permuting
     the labels.
@@ -374,19 +372,11 @@ def _reached_by_refitting(
     n = columns.n
     keep = 16 * n * n <= memory // 2
     distances = full_distances(columns, threads) if keep else None
-    observed: NDArray[np.float64] | None = None
-    reached = np.zeros(columns.n_features, dtype=np.int64)
     for t, moved in enumerate(labellings):
         table = columns if t == 0 else columns.take(moved)
-        D = None if distances is None else np.ascontiguousarray(distances[np.ix_(moved, moved)])
-        scores = feature_scores(
-            table, rule, target, rows=rows, memory=memory, threads=threads,
-            distances=D if rows is None else None,
-        )  # fmt: skip
-        if observed is None:
-            observed = scores
-            continue
-        reached += scores >= observed - SLACK
-        if progress is not None:
-            progress(t, len(labellings) - 1, "permutations")
-    return reached
+        D = None
+        if distances is not None and rows is None:
+            D = np.ascontiguousarray(distances[np.ix_(moved, moved)])
+        yield feature_scores(
+            table, rule, target, rows=rows, memory=memory, threads=threads, distances=D
+        )[None]

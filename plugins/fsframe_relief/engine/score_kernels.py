@@ -19,7 +19,6 @@ from fsframe_relief.engine.distance_kernels import fill_differences
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-Listed = NDArray[np.int32]
 Codes = NDArray[np.uint8] | NDArray[np.uint32]
 
 FAST = {"reassoc", "contract", "nsz"}
@@ -28,15 +27,12 @@ FOLD = 64
 
 
 @njit()
-def folded_lists(
-    C: Floats,
-    i0: int,
-    i1: int,
-    index: Listed,
-    weight: Floats,
-    length: Places,
-) -> None:
-    """For each row i of i0..i1 list the columns j > i where ``C[i, j] + C[j, i]`` is not zero."""
+def folded_lists(C: Floats, i0: int, i1: int, lists: Any) -> None:
+    """For each row i of i0..i1 list the columns j > i where ``C[i, j] + C[j, i]`` is not zero.
+
+    `lists` are `pair_sums.Lists`, here and below.
+    """
+    index, weight, length = lists
     n = C.shape[0]
     for j0 in range(i0, n, FOLD):
         # The part below the diagonal is read by rows and transposed in the cache.
@@ -58,8 +54,9 @@ def folded_lists(
 
 
 @njit()
-def row_lists(C: Floats, index: Listed, weight: Floats, length: Places) -> None:
+def row_lists(C: Floats, lists: Any) -> None:
     """For each row list the columns of non-zero weight."""
+    index, weight, length = lists
     for r in range(C.shape[0]):
         m = 0
         for j in range(C.shape[1]):
@@ -71,15 +68,10 @@ def row_lists(C: Floats, index: Listed, weight: Floats, length: Places) -> None:
 
 
 @njit(fastmath=FAST)
-def plain_scores(
-    Z: Floats,
-    rows: Places,
-    index: Listed,
-    weight: Floats,
-    length: Places,
-    out: Floats,
-) -> None:
-    """Add sum over listed pairs of weight |z_ia - z_ja|, for complete continuous columns."""
+def plain_scores(plain: Any, rows: Places, lists: Any, out: Floats) -> None:
+    """Add sum over listed pairs of weight |z_ia - z_ja|, for `columns.Plain`."""
+    Z = plain.values
+    index, weight, length = lists
     p = Z.shape[1]
     for a0 in range(0, p, CHUNK):
         a1 = min(p, a0 + CHUNK)
@@ -110,16 +102,10 @@ def plain_scores(
 
 
 @njit(fastmath=FAST)
-def level_scores(
-    codes: Codes,
-    stop: int,
-    rows: Places,
-    index: Listed,
-    weight: Floats,
-    length: Places,
-    out: Floats,
-) -> None:
-    """Add sum over listed pairs of weight [code_ia != code_ja], for the first `stop` columns."""
+def level_scores(levelled: Any, rows: Places, lists: Any, out: Floats) -> None:
+    """Add sum over listed pairs of weight [code_ia != code_ja], for complete `Levelled`."""
+    codes, stop = levelled.codes, levelled.n_whole
+    index, weight, length = lists
     for a0 in range(0, stop, 4 * CHUNK):
         a1 = min(stop, a0 + 4 * CHUNK)
         o = out[a0:a1]
@@ -133,21 +119,10 @@ def level_scores(
 
 
 @njit()
-def probability_scores(
-    gapped: Any,
-    floor: float,
-    slope: float,
-    rows: Places,
-    index: Listed,
-    weight: Floats,
-    length: Places,
-    out: Floats,
-) -> None:
-    """Add sum over listed pairs of weight times diff, gaps by the probability rule.
-
-    `gapped` is a `columns.Probability`. Two known values of a continuous column differ by
-    clip((|d| - floor) * slope, 0, 1).
-    """
+def probability_scores(gapped: Any, rows: Places, lists: Any, out: Floats) -> None:
+    """Add sum over listed pairs of weight times diff, for `columns.Probability`."""
+    index, weight, length = lists
+    floor, slope = gapped.floor, gapped.slope
     Z, state, n_real = gapped.values, gapped.state, gapped.n_real
     p = Z.shape[1]
     table = np.empty(gapped.first_state[p])
@@ -201,25 +176,14 @@ def combine_groups(
 
 @njit()
 def gap_scores(
-    values: Floats | Codes,
-    coded: bool,
-    gap: int,
-    floor: float,
-    slope: float,
-    first: int,
-    rows: Places,
-    C: Floats,
-    y: Places,
-    n_classes: int,
-    out: Floats,
+    gapped: Any, rows: Places, C: Floats, y: Places, n_classes: int, out: Floats
 ) -> None:
-    """Add the contribution of columns with gaps or a ramp: means over neighbours with a value.
+    """Add the contribution of `pair_sums.Gapped`: means over neighbours with a value.
 
-    `values` are continuous, NaN where missing, or if `coded`, codes of discrete columns, `gap`
-    where missing; columns before `first` are left out. A target whose own value is missing
-    contributes nothing. ``C[r]`` are the signed weights of target ``rows[r]``; near hits
-    and far misses are negative, near misses and far hits positive.
+    A target whose own value is missing contributes nothing. ``C[r]`` are the signed weights of
+    target ``rows[r]``; near hits and far misses are negative, near misses and far hits positive.
     """
+    values, coded, gap, floor, slope, first = gapped
     n, p = values.shape
     groups = 2 * n_classes
     top = np.empty((groups, CHUNK))
@@ -304,15 +268,10 @@ CACHED = 1 << 17
 
 
 @njit()
-def level_masks(
-    codes: Codes,
-    gap: int,
-    start: Places,
-    levels: Words,
-    n_whole: int,
-    known: Words,
-) -> None:
-    """Set bit i of ``levels[start[a] + code]``, and of `known`, for every value but `gap`."""
+def level_masks(levelled: Any, masks: Any) -> None:
+    """Set bit i of ``levels[start[a] + code]``, and of `known`, for every value but gaps."""
+    codes, gap, n_whole = levelled.codes, levelled.gap, levelled.n_whole
+    levels, start, known = masks
     n, p = codes.shape
     for i in range(n):
         word = i >> 6
@@ -428,17 +387,16 @@ def _common_counts(
 
 @njit()
 def count_scores(
-    codes: Codes, gap: int, masks: Any, n_whole: int, rows: Places, y: Places, bounds: Places,
-    neighbours: Any, out: Floats,
-) -> None:  # fmt: skip
+    levelled: Any, masks: Any, rows: Places, y: Places, bounds: Places, neighbours: Any, out: Floats
+) -> None:
     """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
 
     A group is a bit mask over the instances, which are sorted by class (`neighbours`, from
     `weight_groups`), and ``levels[start[a] + v]`` of `masks` (`pair_sums.Masks`) the instances with
     code v in column a: the number of neighbours that differ is one popcount of their intersection.
-    The first `n_whole` columns are complete; ``known[a - n_whole]`` masks the instances with a
-    value in column a.
+    ``known[a - n_whole]`` masks the instances with a value in column a, which has gaps.
     """
+    codes, gap, n_whole = levelled.codes, levelled.gap, levelled.n_whole
     levels, start, known = masks
     mask, total, size = neighbours
     p = codes.shape[1]

@@ -174,21 +174,14 @@ CACHED = 1 << 16
 def scaled(
     X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    summary: ColumnsSeen,
     order: NDArray[np.intp],
     threads: int = 1,
 ) -> NDArray[np.float64]:
     """(x - low) / (high - low) of some columns; a column of one value gives zeros."""
     n = X.shape[0]
-    lo, hi = low[columns], high[columns]
-    with np.errstate(over="ignore"):
-        width = hi - lo
-    # Near the largest double the range overflows; with all values halved it does not.
-    huge = np.isinf(width)
-    if huge.any():
-        lo, width = np.where(huge, lo / 2, lo), np.where(huge, hi / 2 - lo / 2, width)
-    width = np.where(width > 0, width, 1.0)
+    lo, hi = summary.low[columns], summary.high[columns]
+    width = np.where(hi > lo, hi - lo, 1.0)
     every = np.array_equal(columns, np.arange(X.shape[1]))
     Z = np.empty((n, columns.size))
     step = max(1, CACHED // max(1, columns.size))
@@ -197,8 +190,6 @@ def scaled(
         rows = order[r : r + step]
         part = Z[r : r + step]
         part[:] = X[rows] if every else X[np.ix_(rows, columns)]
-        if huge.any():
-            part[:, huge] /= 2
         part -= lo
         part /= width
 

@@ -230,17 +230,15 @@ def make_problem(
     mask, notes = discrete
     if columns is not None:
         mask = mask[columns]
-    y, value = label_codes(method, data)
-    weights = row_weights(data.counts, upstream, len(y))
-    order = row_order(method, X, y, value, weights)
+    labels = Labels.of(method, data, data.counts, upstream)
+    order = row_order(method, X, labels)
     prepared = prepare_columns(
         X,
         mask,
         order=order,
         ramp=method.ramp,
-        classes=y if method.missing == "probability" else None,
-        counts=weights[0],
-        names=data.feature_names if columns is None else None,
+        classes=labels.y if method.missing == "probability" else None,
+        counts=labels.counts,
         summary=summary,
         threads=threads,
     )
@@ -251,7 +249,7 @@ def make_problem(
             *notes,
             f"no score for {counted(blank.size, 'column')} without any value, first {first!r}",
         )
-    return with_target(method, prepared, y, value, weights, order, run, draw, mask, notes)
+    return with_target(method, prepared, labels, order, run, draw, mask, notes)
 
 
 def table_values(
@@ -273,62 +271,47 @@ def threads_for(n: int, p: int, run: Run) -> int:
 def row_order(
     method: ReliefParameters,
     X: NDArray[Any] | ByteTable,
-    y: NDArray[np.int64],
-    value: NDArray[np.float64] | None,
-    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    labels: Labels,
     drawn: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
     """The order of rows, by class and then by content; `drawn` as for `content_order`."""
+    y = labels.y
     # Ties may be broken by the order of rows, which must then be kept.
     if getattr(method, "ties", "share") == "index":
         order = np.arange(len(y))
     else:
-        order = content_order(X, y if value is None else value, *weights, drawn=drawn)
+        order = content_order(X, *labels.keys, drawn=drawn)
     # Rows are sorted by class, so that loops over one class need no labels.
     return order[np.argsort(y[order], kind="stable")]
-
-
-def row_weights(
-    counts: NDArray[np.int64] | None, upstream: Selection | None, n: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Count of each row, and its importance as a target."""
-    importance = np.ones(n)
-    if upstream is not None and upstream.instance_weights is not None:
-        importance = upstream.instance_weights
-    drawn = np.ones(n) if counts is None else counts.astype(np.float64)
-    if not (drawn * importance).sum() > 0:
-        raise DataError("all instance weights from the stage on the left are zero")
-    return drawn, importance
 
 
 def with_target(
     method: ReliefParameters,
     prepared: Columns,
-    y: NDArray[np.int64],
-    value: NDArray[np.float64] | None,
-    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    labels: Labels,
     order: NDArray[np.intp],
     run: Run,
     draw: tuple[int, ...],
     mask: NDArray[np.bool_],
     notes: tuple[str, ...],
 ) -> Problem:
-    """The Problem of columns prepared in `order`; labels and weights are not yet in that order."""
-    labellings = 8 * (method.permutations + 1) * len(y)
+    """The Problem of columns prepared in `order`; the labels are not yet in that order."""
+    n = len(labels.y)
+    labellings = 8 * (method.permutations + 1) * n
     if method.permutations and labellings > run.memory // 2:
         raise RequestError(
             f"{method.method_name()}: permutations={method.permutations} keeps "
             f"{size_text(labellings)} of row numbers, more than half of the "
             f"{size_text(run.memory)} that a fit may hold; ask for at most "
-            f"{max(0, run.memory // 16 // len(y) - 1)}, or allow more memory (--memory)"
+            f"{max(0, run.memory // 16 // n - 1)}, or allow more memory (--memory)"
         )
-    target, drawn, more = make_target(method, y, value, weights, order, run, draw)
+    target, drawn, more = make_target(method, labels, order, run, draw)
     return Problem(
         columns=prepared,
         target=target,
         order=order,
         drawn=drawn,
-        threads=threads_for(len(y), prepared.n_features, run),
+        threads=threads_for(n, prepared.n_features, run),
         discrete=mask,
         notes=(*notes, *more),
     )
@@ -336,15 +319,13 @@ def with_target(
 
 def make_target(
     method: ReliefParameters,
-    y: NDArray[np.int64],
-    value: NDArray[np.float64] | None,
-    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    labels: Labels,
     order: NDArray[np.intp],
     run: Run,
     draw: tuple[int, ...],
 ) -> tuple[Target, NDArray[np.int64] | None, tuple[str, ...]]:
     """The target of rows in `order`, the targets drawn (None: all), and warnings."""
-    counts, importance = weights
+    y, value, counts, importance = labels.y, labels.value, labels.counts, labels.importance
     sizes = np.bincount(y, weights=counts)
     omega = (counts * importance)[order]
     drawn = None
@@ -379,14 +360,48 @@ def _deviation(value: NDArray[np.float64], counts: NDArray[np.float64]) -> float
     return float(np.sqrt(counts @ centred**2 / max(counts.sum() - 1.0, 1.0)))
 
 
-def label_codes(
-    method: ReliefParameters, data: Dataset, rows: NDArray[np.intp] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-    """Class codes, and the numeric target divided by its range (None in classification).
+@attrs.frozen(eq=False)
+class Labels:
+    """The label and the weights of rows.
 
-    Of some `rows` only, if they are given.
+    `y` are class codes (zeros in regression), `value` the numeric target divided by its range (None
+    in classification), `counts` how often each row counts, `importance` its weight as a target.
     """
-    y = data.y if rows is None else data.y[rows]
+
+    y: NDArray[np.int64]
+    value: NDArray[np.float64] | None
+    counts: NDArray[np.float64]
+    importance: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        method: ReliefParameters,
+        data: Dataset,
+        counts: NDArray[np.int64] | None,
+        upstream: Selection | None,
+        rows: NDArray[np.intp] | None = None,
+    ) -> Labels:
+        """Those of a table, or of some `rows`, to which `counts` and `upstream` then belong."""
+        y, value = _label_codes(method, data, data.y if rows is None else data.y[rows])
+        importance = np.ones(len(y))
+        if upstream is not None and upstream.instance_weights is not None:
+            importance = upstream.instance_weights
+        drawn = np.ones(len(y)) if counts is None else counts.astype(np.float64)
+        if not (drawn * importance).sum() > 0:
+            raise DataError("all instance weights from the stage on the left are zero")
+        return cls(y, value, drawn, importance)
+
+    @property
+    def keys(self) -> tuple[NDArray[np.generic], ...]:
+        """What orders rows of equal columns: target, counts, importance."""
+        return self.y if self.value is None else self.value, self.counts, self.importance
+
+
+def _label_codes(
+    method: ReliefParameters, data: Dataset, y: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """`Labels.y` and `Labels.value` of rows with the label y."""
     task = data.task if method.task == "data" else method.task
     if task not in method.tasks:
         raise RequestError(

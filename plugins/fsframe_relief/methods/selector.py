@@ -24,14 +24,13 @@ from fsframe_relief.engine.permutations import adjusted, permutation_p_values
 from fsframe_relief.engine.table_values import ByteTable, content_order_over_parts, summarise
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,
+    Labels,
     Problem,
     ReliefParameters,
     discrete_columns,
-    label_codes,
     make_problem,
     make_target,
     row_order,
-    row_weights,
     table_values,
     with_target,
 )
@@ -41,37 +40,6 @@ _SAMPLE = 1000
 
 FEWEST_SHARED = 500
 """Fewest columns for which bootstraps of codes share distances; for fewer it saves no time."""
-
-
-def select_each(
-    method: ReliefSelector,
-    data: Dataset,
-    counts: NDArray[np.int64],
-    upstream: Selection | None,
-    run: Run,
-    *,
-    plain: bool,
-) -> list[Selection]:
-    """The selection of `method` on every bootstrap, a row of `counts` (n_resamples, n_samples).
-
-    Bit-identical to one bootstrap after the other: ranges, discrete columns, probabilities and
-    class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
-    ``run.child(b)``. `run.threads` of them are fitted at a time, as memory allows. `plain`
-    means that the method only scores and finishes, so that bootstraps can share distances.
-    """
-    shared = _SharedCodes.of(method, data, run) if plain and len(counts) > 1 else None
-    workers = _workers(method, data, run) if len(counts) > 1 else 1
-
-    def one(b: int) -> Selection:
-        rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
-        surroundings = run.child(b).quiet()
-        if workers > 1:
-            surroundings = attrs.evolve(surroundings, threads=1)
-        if shared is not None:
-            return shared.select(method, rows, counts[b, rows], local_upstream, surroundings)
-        return method._select(local, local_upstream, surroundings)
-
-    return fits_in_threads(workers, one, range(len(counts)))
 
 
 def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
@@ -132,14 +100,11 @@ class _SharedCodes:
         run: Run,
     ) -> Selection:
         """The selection of `method` on `rows` with these counts."""
-        y, value = label_codes(method, self.data, rows)
-        weights = row_weights(drawn, upstream, len(rows))
-        order = row_order(method, self.X, y, value, weights, rows)
+        labels = Labels.of(method, self.data, drawn, upstream, rows)
+        order = row_order(method, self.X, labels, rows)
         places = rows[order]
-        problem = with_target(
-            method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,
-            self.notes,
-        )  # fmt: skip
+        columns = self.columns.take(places)
+        problem = with_target(method, columns, labels, order, run, (0,), self.mask, self.notes)
         # drawn targets are few, so their distances are computed as for a single bootstrap
         shared = None
         if problem.drawn is None:
@@ -221,7 +186,27 @@ class ReliefSelector(ReliefParameters):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        return select_each(self, data, counts, upstream, run, plain=self._only_scores())
+        """The selection on every bootstrap, a row of `counts` (n_resamples, n_samples).
+
+        Bit-identical to one bootstrap after the other: ranges, discrete columns, probabilities and
+        class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
+        ``run.child(b)``. `run.threads` of them are fitted at a time, as memory allows.
+        """
+        shared, workers = None, 1
+        if len(counts) > 1:
+            shared = _SharedCodes.of(self, data, run) if self._only_scores() else None
+            workers = _workers(self, data, run)
+
+        def one(b: int) -> Selection:
+            rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
+            surroundings = run.child(b).quiet()
+            if workers > 1:
+                surroundings = attrs.evolve(surroundings, threads=1)
+            if shared is not None:
+                return shared.select(self, rows, counts[b, rows], local_upstream, surroundings)
+            return self._select(local, local_upstream, surroundings)
+
+        return fits_in_threads(workers, one, range(len(counts)))
 
     def _select_from_parts(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         """The result for instances drawn from a table in parts, each compared with all of its rows.
@@ -237,11 +222,10 @@ class ReliefSelector(ReliefParameters):
             "put a filter such as mim:top=100 before",
         )
         discrete, notes = discrete_columns(self, data)
-        y, _ = label_codes(self, data)
-        weights = row_weights(data.counts, upstream, n)
-        order = content_order_over_parts(data.matrix, run.memory // 4, y, *weights)
-        order = order[np.argsort(y[order], kind="stable")]
-        target, drawn, more = make_target(self, y, None, weights, order, run, (0,))
+        labels = Labels.of(self, data, data.counts, upstream)
+        order = content_order_over_parts(data.matrix, run.memory // 4, *labels.keys)
+        order = order[np.argsort(labels.y[order], kind="stable")]
+        target, drawn, more = make_target(self, labels, order, run, (0,))
         targets = np.arange(n) if drawn is None else drawn
         scores = scores_over_parts(data.matrix, discrete, rule, target, order, targets, run)
         return self.kept(scores, {}, [*notes, *more, *_neighbour_notes(target, drawn, rule)])

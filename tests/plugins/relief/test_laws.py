@@ -8,10 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.engine.columns import prepare_columns
 
 from .conftest import make_table, method
 
@@ -73,12 +72,6 @@ def test_scale_and_columns_that_tell_nothing_do_not_matter(text):
     assert X.shape[1] + 1 not in found.selected
     if "iterative" not in text and "m=" not in text:
         np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
-
-
-def test_infinite_values_are_refused_by_name():
-    X = np.array([[0.0, np.inf], [1.0, 2.0]])
-    with pytest.raises(DataError, match=r"infinite.*'dose'"):
-        prepare_columns(X, np.zeros(2, bool), names=("age", "dose"))
 
 
 def test_k_beyond_the_class_takes_all_and_says_so():

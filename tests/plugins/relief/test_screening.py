@@ -73,7 +73,7 @@ def test_all_neighbours_and_their_ties_are_candidates(kind: str, n: int, p: int,
     screen, target = screened(X, y, k)
     rows = rng.integers(0, n, 37)
     index, starts, settled = screen.candidates(rows)
-    Z = screen.columns.scaled
+    Z = screen.columns.plain.values
     looked_at = 0
     for r, i in enumerate(rows):
         if not settled[r]:
@@ -206,6 +206,6 @@ def test_an_instance_that_bytes_put_too_far_is_still_found():
     codes = screen.mine.view(np.uint8).astype(int)
     whole = np.abs(codes[:1] - codes).sum(axis=1)
     assert whole[2] < whole[1]
-    index, weight, length, _ = screen.listed(np.arange(1))
+    (index, weight, length), _ = screen.listed(np.arange(1))
     hits = [j for j, w in zip(index[0, : length[0]], weight[0], strict=False) if w < 0]
     assert hits == [1]
