@@ -265,99 +265,81 @@ def _add_distances(point: Point, first: Floats, second: Floats, a: float, b: flo
     point.measured = second
 
 
-@attrs.frozen(eq=False)
-class _Iterate:
-    """A point with implicit W; `total` is Σ W."""
-
-    weights: ImplicitWeights
-    total: float
-    point: Point
-    cost: float
-
-
-@attrs.frozen(eq=False)
-class _Target:
-    """The minimiser U, with <Σ + λ, W> and <Σ + λ, U>."""
-
-    direction: Direction
-    here: float
-    along: float
-
-
 class _ImplicitObjective:
     """The cost as a function of implicit W with the element-wise rule, at one σ.
 
     <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
-    is not supported.
+    is not supported. The cost of a `Point` includes the penalty, and `total` is Σ W.
     """
 
     def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
         self.pairs, self.sigma = pairs, sigma
         self.rate = penalty * pairs.space.total
 
-    def at(self, weights: ImplicitWeights) -> _Iterate:
+    def at(self, weights: ImplicitWeights) -> Point:
         """The starting point, with a diagonal W."""
-        total = float(weights.main.sum())
-        measured = self.pairs.measure(weights)
-        point = self.pairs.space.between(weights.main, measured, None, 1.0, 0.0, self.sigma)
-        return _Iterate(weights, total, point, point.cost + self.rate * total)
+        measured, total = self.pairs.measure(weights), float(weights.main.sum())
+        return self._point(weights, measured, None, 1.0, 0.0, total)
 
-    def cost(self, point: _Iterate) -> float:
+    def _point(
+        self, weights: Any, first: Floats, second: Floats | None, a: float, b: float, total: float
+    ) -> Point:
+        point = self.pairs.space.between(weights, first, second, a, b, self.sigma)
+        point.total = total
+        point.cost += self.rate * total
+        return point
+
+    def cost(self, point: Point) -> float:
         return point.cost
 
-    def pruned(self, point: _Iterate, threshold: float) -> _Iterate:
+    def pruned(self, point: Point, threshold: float) -> Point:
         raise NotImplementedError("pruning needs W as a matrix")
 
-    def gradient(self, point: _Iterate) -> Floats:
+    def gradient(self, point: Point) -> Floats:
         """The pair coefficients c, with Σ = Dᵀ diag(c) D."""
-        assert point.point.measured is not None
+        assert point.measured is not None
         c = np.empty(self.pairs.pairs)
-        shares = self.pairs.space.shares(point.point, self.sigma)
-        neighbour_shares.pair_coefficients(point.point.measured, shares, 0, 1, c)
+        shares = self.pairs.space.shares(point, self.sigma)
+        neighbour_shares.pair_coefficients(point.measured, shares, 0, 1, c)
         return c
 
-    def minimiser(self, point: _Iterate, gradient: Floats, threshold: float) -> _Target | None:
+    def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Direction | None:
         direction = self.pairs.direction(gradient, point.weights, self.rate)
         if direction is None:
             return None
         upper = self.pairs.first, self.pairs.second
-        assert point.point.measured is not None
-        here = float((gradient * point.point.measured[upper]).sum()) + self.rate * point.total
-        along = float((gradient * direction.measured[upper]).sum()) + self.rate * direction.total
-        return _Target(direction, here, along)
+        assert point.measured is not None
+        direction.here = float((gradient * point.measured[upper]).sum()) + self.rate * point.total
+        direction.along = (
+            float((gradient * direction.measured[upper]).sum()) + self.rate * direction.total
+        )
+        return direction
 
-    def gap(self, point: _Iterate, gradient: Floats, target: _Target) -> float:
+    def gap(self, point: Point, gradient: Floats, target: Direction) -> float:
         return target.here - target.along
 
     def step(
-        self,
-        point: _Iterate,
-        gradient: Floats,
-        target: _Target,
-        threshold: float,
-        search: bool,
-    ) -> tuple[_Iterate | None, float]:
-        towards, measured = target.direction, point.point.measured
-        arc = _Arc(here=target.here, along=target.along, overlap=towards.overlap)
+        self, point: Point, gradient: Floats, target: Direction, threshold: float, search: bool
+    ) -> tuple[Point | None, float]:
+        arc = _Arc(here=target.here, along=target.along, overlap=target.overlap)
         if search and not arc.descends:
             return None, 0.0
+        measured = point.measured
         assert measured is not None
 
-        def trial(t: float) -> tuple[float, _Iterate]:
+        def trial(t: float) -> tuple[float, Point]:
             a, b, _ = arc.factors(t)
-            candidate = self.pairs.space.between(
-                point.point.weights, measured, towards.measured, a, b, self.sigma
-            )
-            total = a * point.total + b * towards.total
-            cost = candidate.cost + self.rate * total
-            return cost, _Iterate(point.weights, total, candidate, cost)
+            total = a * point.total + b * target.total
+            candidate = self._point(point.weights, measured, target.measured, a, b, total)
+            return candidate.cost, candidate
 
         reached, t = arc.first(trial, point.cost, SMALLEST_STEP) if search else (trial(1.0)[1], 1.0)
         if reached is None:
             return None, 0.0
         a, b, _ = arc.factors(t)
-        _add_distances(reached.point, measured, towards.measured, a, b)
-        return attrs.evolve(reached, weights=self.pairs.moved(point.weights, a, towards, b)), t
+        _add_distances(reached, measured, target.measured, a, b)
+        reached.weights = self.pairs.moved(point.weights, a, target, b)
+        return reached, t
 
 
 Objective = _DenseObjective | _ImplicitObjective

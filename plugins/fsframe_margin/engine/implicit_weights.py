@@ -69,17 +69,20 @@ class ImplicitWeights:
         )
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Direction:
     """The minimiser U of step 2, with the quantities that the line search needs.
 
-    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U.
+    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U; `here` and
+    `along` are <Σ + λ, W> and <Σ + λ, U>.
     """
 
     weights: ImplicitWeights
     measured: Floats
     overlap: float
     total: float
+    here: float = 0.0
+    along: float = 0.0
 
 
 @attrs.frozen(eq=False)
@@ -270,8 +273,6 @@ class ImplicitPairs:
                 elif a > 0:
                     tile += a * self._weight_tile(current, 0.0, start, stop, c, d)
 
-        if not old and current.factors:
-            raise AssertionError("the tiles of a mixture have to be stored from its first term on")
         self._each_row_tile(move)
         self._held, self._target = (mixture, self._target), {}
         return mixture

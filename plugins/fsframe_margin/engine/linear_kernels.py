@@ -5,7 +5,7 @@ The latter serve tables whose N × N array would not fit, and rows to be classif
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,18 @@ def pair_square_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, 
 Places = NDArray[np.intp]
 
 
+class Measure(NamedTuple):
+    """Rows as columns (A, N), and the weights of q: w as (1, A) if `linear`, else W's tiles."""
+
+    XT: Floats
+    U: Floats
+    linear: bool
+
+
 @njit()
-def _one_to_many(
-    one: Floats, others: Floats, U: Floats, linear: bool, D: Floats, T: Floats, q: Floats
-) -> None:
-    """q(one, others[:, j]) for every j, in blocks; for linear weights U is (1, A)."""
+def _one_to_many(one: Floats, measure: Measure, D: Floats, T: Floats, q: Floats) -> None:
+    """q(one, XT[:, j]) for every j, in blocks."""
+    others, U, linear = measure
     A, N = others.shape
     if linear:
         for j in range(N):
@@ -157,20 +164,21 @@ def _one_to_many(
 
 
 @njit()
-def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats) -> None:
+def cross_measures(rows: Floats, measure: Measure, q: Floats) -> None:
     """Write q(row, x_j) of new rows, (rows, A), into q (rows, N)."""
-    A = XT.shape[0]
+    A = measure.XT.shape[0]
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
     for i in range(rows.shape[0]):
-        _one_to_many(rows[i], XT, U, linear, D, T, q[i])
+        _one_to_many(rows[i], measure, D, T, q[i])
 
 
 @njit()
 def streamed_log_sums(
-    XT: Floats, U: Floats, linear: bool, inverse: float, rows: Rows, logs: Floats, some: Places
+    measure: Measure, inverse: float, rows: Rows, logs: Floats, some: Places
 ) -> None:
     """As `log_sums` for some rows, with q to all others recomputed and not stored."""
+    XT = measure.XT
     A, N = XT.shape
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
@@ -180,17 +188,17 @@ def streamed_log_sums(
     for i in some:
         for a in range(A):
             one[a] = XT[a, i]
-        _one_to_many(one, XT, U, linear, D, T, q)
+        _one_to_many(one, measure, D, T, q)
         scaled(q, q, inverse, 0.0, z)
         row_log_sums(z, i, rows, logs)
 
 
 @njit()
 def streamed_sums(
-    XT: Floats, U: Floats, linear: bool, inverse: float, rows: Rows, sums: Floats, start: int,
-    stop: int,
-) -> None:  # fmt: skip
+    measure: Measure, inverse: float, rows: Rows, sums: Floats, start: int, stop: int
+) -> None:
     """As `direct_sums`, with q computed for one row at a time and not stored."""
+    XT, U, linear = measure
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
     q, buffer = np.empty(N), np.empty(N)
@@ -215,15 +223,10 @@ def _gather(D: Floats, places: Places, n: int, out: Floats) -> None:
 
 @njit()
 def streamed_scatter(
-    XT: Floats,
-    U: Floats,
-    by: Shares,
-    negligible: float,
-    S: Floats,
-    start: int,
-    stop: int,
+    measure: Measure, by: Shares, negligible: float, S: Floats, start: int, stop: int
 ) -> None:
     """As `pair_scatter`, with q recomputed from W; q and Σ share the computed differences."""
+    XT, U, _ = measure
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, 2 * BLOCK))
     held, coefficients, at = np.empty((A, 2 * BLOCK)), np.empty(2 * BLOCK), 0

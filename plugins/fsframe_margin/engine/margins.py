@@ -7,6 +7,7 @@ is the Σ of Theorem 3.1. `PairSpace` holds everything that does not depend on W
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import attrs
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
+from fsframe_margin.engine.linear_kernels import Measure
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Rows, Shares
 from fsframe_margin.engine.pair_blocks import upper_tiles
 from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
@@ -62,14 +64,16 @@ def pair_memory(run: Run, n: int) -> int:
 class Point:
     """A point of a descent: the weights, their cost G, and the log-sums of every row.
 
-    `measured` holds q over all pairs, or None if it is recomputed in every pass.
+    `measured` holds q over all pairs, or None if it is recomputed in every pass. `weights` may be
+    implicit; `total` is then their sum.
     """
 
-    weights: Floats
+    weights: Any
     measured: Floats | None
     cost: float
     log_hits: Floats
     log_misses: Floats
+    total: float = 0.0
 
 
 class PairSpace(RowChunks):
@@ -138,7 +142,6 @@ class PairSpace(RowChunks):
         self.rows = Rows(self.count, begin, end)
         self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
         self.alone = end - begin < 2
-        self.any_alone = bool(self.alone.any())
         self.outer = np.where(self.alone, 0.0, self.outer)
         if not self.outer.any():
             raise DataError(
@@ -190,25 +193,25 @@ class PairSpace(RowChunks):
             w = self.expanded(weights)
             self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, w, q, a, b))
             return q
-        XT, U = self.measured_by(weights)
-        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, U, q, a, b))
+        by = self.measured_by(weights)
+        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(by.XT, by.U, q, a, b))
         return q
 
-    def measured_by(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The columns to measure by, and their weights as kernels take them.
+    def measured_by(self, weights: Floats) -> Measure:
+        """The measure by `weights`, of all columns unless at most half have any, as after pruning.
 
-        They are all columns, unless at most half have any weight in W, as after pruning.
+        Only for distances between the rows of this space.
         """
         if self.linear:
-            return self.XT, self.tiles(weights)
+            return self.whole_measure(weights)
         W = self.expanded(weights)
         counting = W.any(axis=0)
         size = int(np.count_nonzero(counting))
         if not 0 < 2 * size <= len(W):
-            return self.XT, upper_tiles(W, self.XT.shape[0])
+            return self.whole_measure(weights)
         # Kernels take an even number of columns: one of weight zero is added if necessary.
         used = np.sort(np.argsort(~counting, kind="stable")[: size + size % 2])
-        return self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size)
+        return Measure(self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size), False)
 
     def point(self, weights: Floats, sigma: float) -> Point:
         """The cost at `weights`, with what the gradient needs."""
@@ -219,7 +222,7 @@ class PairSpace(RowChunks):
 
     def between(
         self,
-        weights: Floats,
+        weights: Any,
         first: Floats,
         second: Floats | None,
         a: float,
@@ -240,12 +243,10 @@ class PairSpace(RowChunks):
             neighbour_shares.direct_sums(first, second, a, b, self.rows, out, i, j)
 
         both = self.summed((2, n), sums)
-        if self.any_alone:
-            both[0, self.alone] = 1.0
+        both[0, self.alone] = 1.0
         if both.min() >= SMALLEST_SUM:
             hits, misses = np.log(both)
-            if self.any_alone:
-                hits[self.alone] = -np.inf
+            hits[self.alone] = -np.inf
             return hits, misses
         one, other = first + first.T, second + second.T
         self.each_chunk(
@@ -268,10 +269,10 @@ class PairSpace(RowChunks):
         if not least >= np.log(SMALLEST_SUM):
             self._shifted_log_sums(weights, sigma, np.arange(n), logs)
             return logs[0], logs[1]
-        XT, U = self.measured_by(weights)
+        measure = self.measured_by(weights)
 
         def sums(out: Floats, i: int, j: int) -> None:
-            linear_kernels.streamed_sums(XT, U, self.linear, 1.0 / sigma, self.rows, out, i, j)
+            linear_kernels.streamed_sums(measure, 1.0 / sigma, self.rows, out, i, j)
 
         both = self.summed((2, n), sums)
         both[0, self.alone] = 1.0
@@ -285,13 +286,12 @@ class PairSpace(RowChunks):
         self, weights: Floats, sigma: float, some: NDArray[np.intp], logs: Floats
     ) -> None:
         """Write the log-sums of some rows, each shifted by its smallest distance."""
-        tiles, size = self.tiles(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
+        measure, size = self.whole_measure(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
 
         def part(first: int) -> None:
             linear_kernels.streamed_log_sums(
-                self.XT, tiles, self.linear, 1.0 / sigma, self.rows, logs,
-                some[first : first + size],
-            )  # fmt: skip
+                measure, 1.0 / sigma, self.rows, logs, some[first : first + size]
+            )
 
         self.each(part, range(0, len(some), size))
 
@@ -299,20 +299,12 @@ class PairSpace(RowChunks):
         """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
         outer = self.outer if outer is None else outer
         # A row without a hit has outer weight 0; an infinite log-sum keeps 0 · exp finite.
-        hits = np.where(self.alone, np.inf, point.log_hits) if self.any_alone else point.log_hits
+        hits = np.where(self.alone, np.inf, point.log_hits)
         hit_rate = miss_rate = np.empty(0)
         if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
             hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
-        return Shares(
-            outer,
-            self.count,
-            hits,
-            point.log_misses,
-            hit_rate,
-            miss_rate,
-            self.rows.end,
-            1.0 / sigma,
-        )
+        ends, inverse = self.rows.end, 1.0 / sigma
+        return Shares(outer, self.count, hits, point.log_misses, hit_rate, miss_rate, ends, inverse)
 
     @property
     def negligible(self) -> float:
@@ -323,9 +315,8 @@ class PairSpace(RowChunks):
         return _EPSILON * self.total / self.n_rows**2
 
     def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
-        if self.any_alone:
-            hits = np.where(self.alone, 0.0, hits)
-        return sigma * float(np.dot(self.outer, misses - hits))
+        margins = misses - np.where(self.alone, 0.0, hits)
+        return sigma * float(np.dot(self.outer, margins))
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
@@ -338,8 +329,8 @@ class PairSpace(RowChunks):
                 w = self.expanded(point.weights)
                 add = partial(linear_kernels.streamed_means, XT, w, by)
             else:
-                U = self.tiles(point.weights)
-                add = partial(linear_kernels.streamed_scatter, XT, U, by, self.negligible)
+                measure = self.whole_measure(point.weights)
+                add = partial(linear_kernels.streamed_scatter, measure, by, self.negligible)
         elif self.linear:
             add = partial(linear_kernels.pair_means, XT, q, by)
         else:
@@ -373,9 +364,9 @@ class PairSpace(RowChunks):
             return values
         return self.indicators.sum_blocks(values, tuple(range(values.ndim)))
 
-    def tiles(self, weights: Floats) -> Floats:
-        """The weights as kernels for new rows take them: W's upper triangle, or w as a row."""
+    def whole_measure(self, weights: Floats) -> Measure:
+        """The measure by `weights` as kernels for new rows take it, of all columns."""
         weights = self.expanded(weights)
         if self.linear:
-            return np.ascontiguousarray(weights)[None, :]
-        return upper_tiles(weights, self.XT.shape[0])
+            return Measure(self.XT, np.ascontiguousarray(weights)[None, :], True)
+        return Measure(self.XT, upper_tiles(weights, self.XT.shape[0]), False)

@@ -231,22 +231,15 @@ def direct_sums(
 
 @njit(fastmath=ELEMENTWISE)
 def _both_shares(
-    q: Floats,
-    inverse: float,
-    outer: Floats,
-    count: Floats,
-    logs: Floats,
-    own_outer: float,
-    own_count: float,
-    own_log: float,
-    sign: float,
-    c: Floats,
+    q: Floats, by: Shares, logs: Floats, i: int, j: int, sign: float, c: Floats
 ) -> None:
+    inverse, outer, count, others = by.inverse, by.outer[j:], by.counts[j:], logs[j:]
+    own_outer, own_count, own_log = by.outer[i], by.counts[i], logs[i]
     for p in range(c.size):
         z = -q[p] * inverse
         c[p] = sign * (
             own_outer * count[p] * exp_nonpositive(z - own_log)
-            + outer[p] * own_count * exp_nonpositive(z - logs[p])
+            + outer[p] * own_count * exp_nonpositive(z - others[p])
         )
 
 
@@ -257,11 +250,10 @@ def _exponentials(q: Floats, inverse: float, out: Floats) -> None:
 
 
 @njit(fastmath=ELEMENTWISE)
-def _weigh_both(
-    rate: Floats, count: Floats, own_rate: float, own_count: float, sign: float, c: Floats
-) -> None:
+def _weigh_both(rate: Floats, counts: Floats, i: int, j: int, sign: float, c: Floats) -> None:
+    others, count, own_rate, own_count = rate[j:], counts[j:], rate[i], counts[i]
     for p in range(c.size):
-        c[p] = sign * c[p] * (own_rate * count[p] + rate[p] * own_count)
+        c[p] = sign * c[p] * (own_rate * count[p] + others[p] * own_count)
 
 
 @njit()
@@ -272,26 +264,14 @@ def row_coefficients(q: Floats, i: int, j: int, n: int, by: Shares, c: Floats) -
     up to end[i]. q is row i of the measurements.
     """
     middle = min(max(by.end[i], j), j + n)
-    last = j + n
     hits, misses = c[: middle - j], c[middle - j : n]
     if by.hit_rate.size:
-        _exponentials(q[j:last], by.inverse, c[:n])
-        _weigh_both(
-            by.hit_rate[j:middle], by.counts[j:middle], by.hit_rate[i], by.counts[i], 1.0, hits
-        )
-        _weigh_both(
-            by.miss_rate[middle:last], by.counts[middle:last], by.miss_rate[i], by.counts[i], -1.0,
-            misses,
-        )  # fmt: skip
+        _exponentials(q[j:], by.inverse, c[:n])
+        _weigh_both(by.hit_rate, by.counts, i, j, 1.0, hits)
+        _weigh_both(by.miss_rate, by.counts, i, middle, -1.0, misses)
         return
-    _both_shares(
-        q[j:middle], by.inverse, by.outer[j:middle], by.counts[j:middle], by.log_hits[j:middle],
-        by.outer[i], by.counts[i], by.log_hits[i], 1.0, hits,
-    )  # fmt: skip
-    _both_shares(
-        q[middle:last], by.inverse, by.outer[middle:last], by.counts[middle:last],
-        by.log_misses[middle:last], by.outer[i], by.counts[i], by.log_misses[i], -1.0, misses,
-    )  # fmt: skip
+    _both_shares(q[j:], by, by.log_hits, i, j, 1.0, hits)
+    _both_shares(q[middle:], by, by.log_misses, i, middle, -1.0, misses)
 
 
 @njit()

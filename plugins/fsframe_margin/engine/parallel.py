@@ -1,4 +1,4 @@
-"""Linear algebra, sums over pairs and resamples in threads, whose number changes no bit."""
+"""Linear algebra and sums over pairs in threads, whose number changes no bit."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from fsframe.kernels.threads import fits_in_threads
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection
-from fsframe.method.stage_view import drawn_rows
-from fsframe.table.dataset import Dataset
 
 
 @cache
@@ -140,37 +135,6 @@ class RowChunks:
         for held in waiting:
             total += held.result()
         return total
-
-
-def select_each(
-    select: Callable[[Dataset, Selection | None, Run], Selection],
-    data: Dataset,
-    counts: NDArray[np.int64],
-    upstream: Selection | None,
-    run: Run,
-) -> list[Selection]:
-    """The results of `select` for every row of `counts`, (n_resamples, n_samples).
-
-    Resample b uses ``run.child(b)`` and one thread, on its drawn rows only; the instance weights
-    that it returns are mapped back to all rows. The compiled loops release the interpreter, so
-    `run.threads` resamples run at a time; results do not depend on that number.
-    """
-
-    def one(b: int) -> Selection:
-        rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
-        surroundings = attrs.evolve(run.child(b).quiet(), threads=1)
-        selection = select(local, local_upstream, surroundings)
-        if selection.instance_weights is None or rows.size == data.n_samples:
-            return selection
-        spread = np.zeros(data.n_samples)
-        spread[rows] = selection.instance_weights
-        return attrs.evolve(selection, instance_weights=spread)
-
-    workers = workers_within(run, data.n_samples, data.n_features)
-    # Also set here: changing the limit between resamples while others are running made a fit take
-    # forty times as long.
-    with one_blas_thread:
-        return fits_in_threads(workers, one, range(len(counts)))
 
 
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:

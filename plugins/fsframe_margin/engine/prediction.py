@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -80,14 +80,14 @@ def _distances(
 ) -> Floats:
     """Ψ_c of rows (m, len(XT)), without the training row `skip` of each (−1: with all)."""
     out = np.empty((len(rows), n_classes))
-    tiles = space.tiles(weights)
+    measure = space.whole_measure(weights)
     bounds = np.searchsorted(space.labels, np.arange(n_classes + 1), side="left")
     # No bit depends on how many rows are processed at a time.
     step = min(_ROWS, max(1, _MOST_BYTES // (8 * max(1, space.n_rows))))
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
         q = np.empty((len(rows[some]), space.n_rows))
-        linear_kernels.cross_measures(rows[some], space.XT, tiles, space.linear, q)
+        linear_kernels.cross_measures(rows[some], measure, q)
         linear_kernels.expectations(q, 1.0 / sigma, space.count, bounds, skip[some], out[some])
     return out
 
@@ -128,16 +128,10 @@ IM4E_PATH = tuple(2.0**-i for i in range(14))
 """σ from 1, halved while it is at least 1e-4 (IM4E paper, §5.2)."""
 
 
-@attrs.frozen(eq=False)
-class Tuned:
-    """The setting with the best cross-validated accuracy, and all accuracies.
+class Tuned(NamedTuple):
+    """The position of the setting with the best cross-validated accuracy, and all accuracies.
 
-    Parameters
-    ----------
-    best : int
-        Position in the settings.
-    accuracy : (n_settings,) float64
-        Weighted share of held-out rows that were classified correctly.
+    An accuracy is the weighted share of held-out rows that were classified correctly.
     """
 
     best: int
@@ -411,17 +405,10 @@ def _round(
     return {"W": W, "wrong": nearest_class(distances) != space.labels}
 
 
-def vote(space: PairSpace, boosted: Boosted, rows: Floats | None, n_classes: int) -> Floats:
-    """Σ α_t over the rounds that vote for each class, (m, n_classes).
-
-    `rows` are new rows in the scale of the space; None means the training rows, each left out of
-    its own neighbours.
-    """
-    votes = np.zeros((space.n_rows if rows is None else len(rows), n_classes))
+def vote(space: PairSpace, boosted: Boosted, rows: Floats, n_classes: int) -> Floats:
+    """Σ α_t over the rounds that vote for each class of `rows` in the scale of the space."""
+    votes = np.zeros((len(rows), n_classes))
     for W, sigma, alpha in zip(boosted.weights, boosted.sigma, boosted.alpha, strict=True):
-        if rows is None:
-            distances = training_distances(space, W, float(sigma), n_classes)
-        else:
-            distances = class_distances(space, W, float(sigma), rows, n_classes)
+        distances = class_distances(space, W, float(sigma), rows, n_classes)
         votes[np.arange(len(votes)), nearest_class(distances)] += alpha
     return votes

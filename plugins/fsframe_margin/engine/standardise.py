@@ -160,7 +160,7 @@ class Scaling:
     Parameters
     ----------
     centre, scale : (A,) float64
-        `apply` returns (x − centre) / scale, and zero where the scale is zero.
+        A scaled value is (x − centre) / scale.
     """
 
     centre: Floats
@@ -176,35 +176,21 @@ class Scaling:
         kept = columns & (self.scale > 0)
         return Scaling(np.where(columns, 0.0, self.centre), np.where(kept, 1.0, self.scale))
 
-    def apply(self, X: Floats) -> Floats:
-        """X in the learned scale; allocates only the result."""
-        constant = ~(self.scale > 0)
-        out = X - self.centre
-        out /= np.where(constant, 1.0, self.scale)
-        out[:, constant] = 0.0
-        return out
-
     def apply_to_varying(self, X: Floats | Dataset) -> Floats:
-        """As `apply`, but only the columns that are not constant, in row-major order."""
+        """The columns that are not constant in the learned scale, in row-major order.
+
+        A Dataset is read some columns at a time.
+        """
         varying = self.varying
         if isinstance(X, Dataset):
-            return self._columns_of(X)
-        if varying.size == X.shape[1]:
-            return self.apply(X)
-        out = np.take(X, varying, axis=1)
+            out = np.empty((X.n_samples, varying.size))
+            for a, b in X.column_blocks(_BLOCK_BYTES):
+                i, j = np.searchsorted(varying, [a, b])
+                out[:, i:j] = X.columns(a, b)[:, varying[i:j] - a]
+        else:
+            out = np.take(X, varying, axis=1)
         out -= self.centre[varying]
         out /= self.scale[varying]
-        return out
-
-    def _columns_of(self, data: Dataset) -> Floats:
-        """`apply_to_varying` for a table that is read some columns at a time."""
-        varying = self.varying
-        out = np.empty((data.n_samples, varying.size))
-        for a, b in data.column_blocks(_BLOCK_BYTES):
-            i, j = np.searchsorted(varying, [a, b])
-            some = varying[i:j]
-            np.subtract(data.columns(a, b)[:, some - a], self.centre[some], out=out[:, i:j])
-            out[:, i:j] /= self.scale[some]
         return out
 
 

@@ -172,7 +172,7 @@ def fit_implicit(
             training.varying, summary.i, summary.j, summary.weight, summary.main
         )
 
-    margin = space.margin(descent.point.point, settings["sigma"])
+    margin = space.margin(descent.point, settings["sigma"])
     return Fit(
         shares=summary.squares,
         main=summary.main,

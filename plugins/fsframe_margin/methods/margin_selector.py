@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
+from fsframe.kernels.threads import fits_in_threads
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
+from fsframe.method.stage_view import drawn_rows
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread, workers_within
 from fsframe_margin.engine.training import (
     Training,
     prototypes_over_parts,
@@ -179,9 +181,28 @@ class MarginSelector(Selector):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        from fsframe_margin.engine.parallel import select_each
+        """The results for every row of `counts`, (n_resamples, n_samples).
 
-        return select_each(self._select, data, counts, upstream, run)
+        Resample b uses ``run.child(b)`` and one thread, on its drawn rows only; the instance
+        weights that it returns are mapped back to all rows. The compiled loops release the
+        interpreter, so `run.threads` resamples run at a time; results do not depend on that number.
+        """
+
+        def one(b: int) -> Selection:
+            rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
+            surroundings = attrs.evolve(run.child(b).quiet(), threads=1)
+            selection = self._select(local, local_upstream, surroundings)
+            if selection.instance_weights is None or rows.size == data.n_samples:
+                return selection
+            spread = np.zeros(data.n_samples)
+            spread[rows] = selection.instance_weights
+            return attrs.evolve(selection, instance_weights=spread)
+
+        workers = workers_within(run, data.n_samples, data.n_features)
+        # Also set here: changing the limit between resamples while others are running made a fit
+        # take forty times as long.
+        with one_blas_thread:
+            return fits_in_threads(workers, one, range(len(counts)))
 
     def _selection(
         self,
@@ -333,15 +354,12 @@ class Margin(Classifier):
 
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedMargin:
-        from fsframe_margin.engine.margins import PairSpace, pair_memory
+        from fsframe_margin.engine.margins import PairSpace
 
         training = training_of("margin", data, upstream, self.standardize)
         weights = self._weights(training, upstream)
-        space = PairSpace(
-            training.X, training.y, count=training.count,
-            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=weights.ndim == 1,
-            steps=training.steps,
-        )  # fmt: skip
+        unweighted = attrs.evolve(training, outer=np.ones(len(training.y)))
+        space = PairSpace.of(unweighted, run, linear=weights.ndim == 1)
         return FittedMargin(
             training=training, space=space, weights=weights, sigma=self._sigma(upstream)
         )

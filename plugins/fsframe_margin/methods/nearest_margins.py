@@ -518,52 +518,6 @@ class SimbaMbiw(MarginSelector):
         )
 
 
-def neighbour_votes(
-    rows: Floats,
-    members: Floats,
-    labels: NDArray[np.int64],
-    squares: Floats,
-    ballots: Floats,
-    k: int,
-    n_classes: int,
-    steps: Floats,
-) -> Floats:
-    """Sum of the ballots of the k nearest members, per row and class.
-
-    Parameters
-    ----------
-    rows : (m, A) float64
-        Rows to classify.
-    members, labels, ballots : (n, A), (n,), (n,) arrays
-        Training rows, their classes, and the weights of their votes.
-    squares : (A,) float64
-        w²; distance² is Σ w² z².
-    k : int
-        Number of neighbours; ties in distance go to the earlier member.
-    steps : (A,) float64
-        As `Training.steps`.
-
-    Returns
-    -------
-    (m, n_classes) float64
-
-    Notes
-    -----
-    m n A operations, one row of length n at a time.
-
-    Examples
-    --------
-    >>> neighbour_votes(np.array([[0.1]]), np.array([[0.0], [1.0], [0.2]]), np.array([0, 1, 1]),
-    ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2, np.zeros(1))
-    array([[1.  , 0.25]])
-    """
-    chosen = _nearest(rows, members, squares, k, steps)
-    votes = np.zeros((len(rows), n_classes))
-    for column in chosen.T:
-        votes[np.arange(len(rows)), labels[column]] += ballots[column]
-    return votes
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class _FittedRows:
     """Training rows with the weights of features and rows."""
@@ -572,6 +526,15 @@ class _FittedRows:
     squares: Floats
     ballots: Floats
     k: int
+
+    def nearest(self, X: Floats) -> NDArray[np.intp]:
+        """The k training rows nearest to each new row, (m, k); ties go to the earlier one."""
+        from fsframe_margin.engine.nearest_kernels import k_nearest
+
+        t = self.training
+        chosen = np.empty((len(X), min(self.k, len(t.X))), dtype=np.intp)
+        k_nearest(np.ascontiguousarray(t.X.T), t.steps, t.rows(X), self.squares, chosen)
+        return chosen
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -583,11 +546,10 @@ class FittedMean(_FittedRows):
     @one_blas_thread
     def predict(self, X: Floats) -> Floats:
         """Mean target of the k nearest rows, weighted by their ballots, (m,)."""
-        t = self.training
-        chosen = _nearest(t.rows(X), t.X, self.squares, self.k, t.steps)
+        count, chosen = self.training.count, self.nearest(X)
         total = self.ballots[chosen].sum(axis=1)
         # If all neighbours have weight zero, predict the mean of all rows.
-        means = np.full(len(X), self.target @ t.count / t.count.sum())
+        means = np.full(len(X), self.target @ count / count.sum())
         weighed = (self.ballots[chosen] * self.target[chosen]).sum(axis=1)
         return np.divide(weighed, total, out=means, where=total > 0)
 
@@ -599,29 +561,18 @@ class FittedKnn(_FittedRows):
     @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes of the k nearest rows, (m, n_classes)."""
-        t = self.training
-        votes = neighbour_votes(
-            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes, t.steps
-        )
+        y, n_classes = self.training.y, self.training.n_classes
+        votes = np.zeros((len(X), n_classes))
+        for column in self.nearest(X).T:
+            votes[np.arange(len(X)), y[column]] += self.ballots[column]
         total = votes.sum(axis=1, keepdims=True)
         # If all neighbours have weight zero, all classes are equally likely.
-        level = np.full_like(votes, 1.0 / t.n_classes)
+        level = np.full_like(votes, 1.0 / n_classes)
         return np.divide(votes, total, out=level, where=total > 0)
 
     def predict(self, X: Floats) -> NDArray[np.int64]:
         """Class codes (m,), equal votes to the first class."""
         return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
-
-
-def _nearest(
-    rows: Floats, members: Floats, squares: Floats, k: int, steps: Floats
-) -> NDArray[np.intp]:
-    """The k nearest members of each row, (m, k)."""
-    from fsframe_margin.engine.nearest_kernels import k_nearest
-
-    chosen = np.empty((len(rows), min(k, len(members))), dtype=np.intp)
-    k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, chosen)
-    return chosen
 
 
 @attrs.frozen(kw_only=True)

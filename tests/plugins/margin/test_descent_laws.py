@@ -123,7 +123,7 @@ def test_measurements_by_the_columns_that_count_are_those_of_all(features, share
     W[rng.random(features) < 1 - share] = 0.0
     W = W * W.T
     space = PairSpace(X, y)
-    found, (XT, _) = space.measure(W), space.measured_by(W)
+    found, XT = space.measure(W), space.measured_by(W).XT
     few = 0 < 2 * np.count_nonzero(W.any(axis=0)) <= features
     assert (len(XT) <= len(space.XT) // 2 + 1) if few else XT is space.XT
     d = np.abs(space.XT[:features, :, None] - space.XT[:features, None])

@@ -68,7 +68,7 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     np.testing.assert_array_equal(found.step, dense.step)
     W = pairs.among(found.weights, rate, np.arange(90))
     np.testing.assert_allclose(W, dense.weights, atol=1e-10)
-    of_tiles = pairs.space.margin(found.point.point, 2.0)
+    of_tiles = pairs.space.margin(found.point, 2.0)
     np.testing.assert_allclose(of_tiles, pairs.space.margin(dense.point, 2.0), rtol=1e-10)
     summary = pairs.summary(found.weights, rate, 50)
     np.testing.assert_allclose(summary.squares, (dense.weights**2).sum(axis=1), atol=1e-10)
