@@ -37,6 +37,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from fsframe.errors import DataError
 from fsframe.kernels.threads import in_threads
 from fsframe.remarks import remark
 from fsframe.system import create_file, distrust_folder, open_for_reading, user_number
@@ -316,6 +317,63 @@ def read_index(
     except Unsound as error:
         note_unsound(checked, error)
         return None
+
+
+def kept_arrays(
+    folders: Path,
+    name: str,
+    key: list[Any],
+    make: Callable[[Path, str], dict[str, NDArray[Any]]],
+    check: Callable[[dict[str, NDArray[Any]], list[str]], bool],
+    *,
+    most: int,
+    threads: int,
+    what: str,
+    table: str,
+    size: str,
+) -> tuple[Path, dict[str, NDArray[Any]]]:
+    """A folder of derived data and the arrays that describe it: those kept, or new ones.
+
+    Parameters
+    ----------
+    folders : Path
+        Where the folder is; its name begins with `name`.
+    key : list
+        Everything that the data depend on.
+    make : callable
+        Writes the folder (`made_whole`, `write_index`), given its path and key; returns the arrays.
+    check : callable
+        Whether kept arrays and the names of the other files are what `make` can have written.
+    most, threads : int
+        As for `read_index`.
+    what, table, size : str
+        For messages: what is kept, of which table, and how much it takes.
+
+    Raises
+    ------
+    DataError
+        If they cannot be written.
+    """
+    digest = hashlib.sha256(json.dumps(key, default=str).encode()).hexdigest()
+    folder = folders / f"{name}-{digest[:24]}"
+    index = read_index(folder, digest, most, threads)
+    if index is not None:
+        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+            if check(*index):
+                return folder, index[0]
+        note_unsound(folder, f"holds {what} of another table")
+    try:
+        return folder, make(folder, digest)
+    except OSError as error:
+        raise DataError(
+            f"{what} of {table} cannot be kept in {folders}: {error.strerror or error}; "
+            f"they need {size}"
+        ) from error
+
+
+def label_digest(y: NDArray[np.int64]) -> str:
+    """SHA-256 of class codes, for a key."""
+    return hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest()
 
 
 def _listed(listing: bytes) -> dict[str, tuple[int, str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
@@ -20,9 +18,9 @@ from fsframe.resampling.dispatch import equal_parts
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (
     HashingWriter,
+    kept_arrays,
+    label_digest,
     made_whole,
-    note_unsound,
-    read_index,
     write_index,
 )
 from fsframe_interactions.engine.bit_rows import (
@@ -190,9 +188,6 @@ SHARD_ROWS = 1 << 17
 ROW_BYTES = 192
 """Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
 
-_STORED = {"words", "levels", "stored", "depth", "margins", "class_sizes", "starts", "bounds"}
-"""What is stored besides the bits: arrays of `BitRows`, and the levels or edges of the columns."""
-
 
 def stored_bit_rows(
     data: Dataset, bins: int, max_levels: int, run: Run
@@ -215,30 +210,23 @@ def stored_bit_rows(
         "put a filter such as mim:top=1000 before",
     )
     _, y = np.unique(data.y, return_inverse=True)
-    key = json.dumps(
-        [
-            FORMAT,
-            equal_parts(data.n_samples, SHARD_ROWS),
-            data.matrix.rows_sha256,
-            hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
-            np.flatnonzero(data.categorical).tolist(),
-            bins,
-            max_levels,
-        ]
+    key = [
+        FORMAT, equal_parts(data.n_samples, SHARD_ROWS), data.matrix.rows_sha256, label_digest(y),
+        np.flatnonzero(data.categorical).tolist(), bins, max_levels,
+    ]  # fmt: skip
+    coding = _Coding(data, np.arange(data.n_samples), bins, max_levels)
+    folder, arrays = kept_arrays(
+        data.matrix.cache_folder,
+        "pairs",
+        key,
+        lambda folder, digest: _write_new(folder, digest, coding, y, run),
+        lambda arrays, files: files == ["planes"] and _sound(arrays, data),
+        most=run.memory,
+        threads=run.threads,
+        what="bit rows",
+        table=data.name,
+        size=f"up to {max(bins, max_levels) - 1} bits per value",
     )
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    arrays = _stored_arrays(folder, digest, data, run)
-    if arrays is None:
-        coding = _Coding(data, np.arange(data.n_samples), bins, max_levels)
-        try:
-            arrays = _write_new(folder, digest, coding, y, run)
-        except OSError as error:
-            raise DataError(
-                f"bit rows of {data.name} cannot be kept in {folder.parent}: "
-                f"{error.strerror or error}; they need up to "
-                f"{max(bins, max_levels) - 1} bits per value"
-            ) from error
     starts, bounds, words = (arrays.pop(name) for name in ("starts", "bounds", "words"))
     file = ShardFile(
         path=folder / "planes", words=words, stored=arrays["stored"], depth=arrays["depth"]
@@ -253,28 +241,17 @@ def stored_bit_rows(
     return bit_rows, np.split(bounds, starts[1:-1])
 
 
-def _stored_arrays(
-    folder: Path, digest: str, data: Dataset, run: Run
-) -> dict[str, NDArray[Any]] | None:
-    """The arrays that an earlier run has stored; None if there are none, or they do not fit."""
-    index = read_index(folder, digest, run.memory, run.threads)
-    if index is None:
-        return None
-    arrays, files = index
+def _sound(arrays: dict[str, NDArray[Any]], data: Dataset) -> bool:
+    """Whether kept arrays can be those of the bit rows of `data`."""
     m, blocks = data.n_features, -(-data.n_features // LANES)
-    shapes = {name: values.shape for name, values in arrays.items()}
     expected = {"levels": (m,), "stored": (m,), "depth": (blocks,), "starts": (m + 1,)}
-    if (
-        set(arrays) == _STORED
-        and files == ["planes"]
-        and all(shapes[name] == shape for name, shape in expected.items())
+    return bool(
+        set(arrays) == {*expected, "words", "margins", "class_sizes", "bounds"}
+        and all(arrays[name].shape == shape for name, shape in expected.items())
         and all(v.dtype == np.int64 and v.min() >= 0 for k, v in arrays.items() if k != "bounds")
         and arrays["class_sizes"].sum() == data.n_samples
         and arrays["words"].shape[1:] == (len(arrays["class_sizes"]) + 1,)
-    ):
-        return arrays
-    note_unsound(folder, "holds bit rows of another table")
-    return None
+    )
 
 
 def _write_new(

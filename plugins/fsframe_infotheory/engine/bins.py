@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.errors import DataError
 from fsframe.kernels.compiled import njit
 
 LONGEST_TABLE = 4096
@@ -78,11 +77,6 @@ class Bins:
             levels. A number beyond the training range falls into the first or last bin.
         """
         table = np.asarray(X, dtype=np.float64)
-        if table.ndim != 2 or table.shape[1] != self.n_features:
-            raise DataError(
-                f"rows of {self.n_features} columns are needed to apply these bins, "
-                f"not an array of shape {table.shape}"
-            )
         codes = np.empty(table.shape, dtype=np.int64)
         for j in range(self.n_features):
             x, bounds = table[:, j], self.of(j)
@@ -136,42 +130,6 @@ class Bins:
                 for column in part.binned_by_default
             ),
         )
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class ByteLevels:
-    """The values that occur in columns of whole numbers of a short range, as bytes.
-
-    Parameters
-    ----------
-    base : (m,) float64
-        The value of byte 0.
-    usable : (m,) bool
-        Columns with such values; the other entries are undefined for the rest.
-    starts : (m + 1,) int64
-        Column k has the bytes ``values[starts[k] : starts[k + 1]]``.
-    values : uint8
-        Bytes that occur, ascending; byte 254, the last, stands for a missing value.
-    missing : (m,) bool
-        Whether there are missing values.
-    """
-
-    base: NDArray[np.float64]
-    usable: NDArray[np.bool_]
-    starts: NDArray[np.int64]
-    values: NDArray[np.uint8]
-    missing: NDArray[np.bool_]
-
-    @property
-    def distinct(self) -> NDArray[np.int64]:
-        """Number of distinct values of each column, as (m,)."""
-        return np.diff(self.starts) - self.missing
-
-    def levels(self, columns: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The values of the columns marked in an (m,) mask, column by column, ascending."""
-        kept = np.repeat(columns, np.diff(self.starts))
-        kept[self.starts[1:][self.missing] - 1] = False
-        return np.add(self.values[kept], np.repeat(self.base[columns], self.distinct[columns]))
 
 
 class BinsBuilder:
@@ -288,8 +246,8 @@ def write_bytes(columns, base, usable, raw):
 
 
 @njit()
-def write_codes(flat, columns, order, places, lookup, into, codes):
-    """Write the codes of some columns of some samples into ``codes[into[k], places[i]]``.
+def write_codes(flat, columns, order, lookup, into, codes):
+    """Write the codes of some columns of some samples into ``codes[into[k], i]``.
 
     Parameters
     ----------
@@ -297,8 +255,6 @@ def write_codes(flat, columns, order, places, lookup, into, codes):
         Columns of the table.
     order : (n,) int64
         Row of the table for each sample.
-    places : (n,) int64
-        Position of each sample in `codes`.
     lookup : Lookup
     into : (m,) int64
         Row of `codes` for each column.
@@ -330,4 +286,4 @@ def write_codes(flat, columns, order, places, lookup, into, codes):
                             begin += half if bins[begin + half - 1] <= x else 0
                             length -= half
                         code = begin - lower
-                    codes[into[k], places[i]] = code
+                    codes[into[k], i] = code

@@ -19,7 +19,7 @@ from fsframe.kernels.bit_counts import equal_bits, popcount
 from fsframe.kernels.compiled import njit
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import ByteLevels, write_bytes
+from fsframe_infotheory.engine.bins import write_bytes
 from fsframe_infotheory.engine.entropy import Layout
 
 TOGETHER = 64
@@ -186,27 +186,27 @@ def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
 
 
 @njit()
-def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy):
-    """Write the bytes that occur in some rows of `raw`, and Σ c·log₂c over them and over classes.
+def tally(raw, usable, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy):
+    """Write the bytes that occur in columns of `raw`, and Σ c·log₂c over them and over classes.
 
     Parameters
     ----------
     raw : (m, n_rows) uint8
         Columns of bytes, one after the other in memory.
-    rows : (k,) int64
-        Which of the m columns.
+    usable : (m,) bool
+        Which columns; the results of the others are zeros.
     masks : (n_classes, n_planes, n_words) uint64
         See `class_masks`; every row of the table counts at least once.
     sizes : (n_classes,) int64
         Samples of each class.
     table : (n + 1,) float64
         c·log₂c.
-    n_levels, holes, top : (k,) int64
+    n_levels, holes, top : (m,) int64
         Results: how many different bytes occur, the one for missing values included; whether that
         one occurs; and the largest byte.
-    values : (k · 256,) uint8
+    values : (m · 256,) uint8
         Result: the bytes that occur, ascending, one column after the other without gaps.
-    sums_j, sums_jy : (k,) float64
+    sums_j, sums_jy : (m,) float64
         Results.
 
     Notes
@@ -222,9 +222,12 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
     left = np.zeros(n_classes, np.int64)
     bits = np.empty(n_words, np.uint64)
     position = 0
-    for k in range(rows.size):
-        row = rows[k]
-        column = raw[row]
+    for k in range(usable.size):
+        n_levels[k] = holes[k] = top[k] = 0
+        sums_j[k] = sums_jy[k] = 0.0
+        if not usable[k]:
+            continue
+        column = raw[k]
         lowest, highest, largest = np.uint8(255), np.uint8(0), np.uint8(0)
         for i in range(n_rows):
             byte = column[i]
@@ -245,7 +248,7 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
             for value in range(first, last + 1):
                 level = np.int64(value)
                 for word in range(n_whole):
-                    bits[word] = equal_bits(raw, row * n_rows + word * 64, np.uint8(level))
+                    bits[word] = equal_bits(raw, k * n_rows + word * 64, np.uint8(level))
                 if n_whole < n_words:
                     bits[n_whole] = equal_bits(tail, 0, np.uint8(level))
                 for c in range(n_classes):
@@ -295,35 +298,68 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Tally:
-    """Results of `tally`: bytes that occur in each column, whether one is "missing", and sums."""
+class ByteLevels:
+    """The values that occur in columns of whole numbers of a short range, as bytes.
 
+    Parameters
+    ----------
+    base : (m,) float64
+        The value of byte 0.
+    usable : (m,) bool
+        Columns with such values; the other entries are undefined for the rest.
+    starts : (m + 1,) int64
+        Column k has the bytes ``values[starts[k] : starts[k + 1]]``.
+    values : uint8
+        Bytes that occur, ascending; byte 254, the last, stands for a missing value.
+    missing : (m,) bool
+        Whether there are missing values.
+    sums : (2, m) float64
+        Σ c·log₂c over bytes, and over bytes and classes.
+    """
+
+    base: NDArray[np.float64]
+    usable: NDArray[np.bool_]
     starts: NDArray[np.int64]
     values: NDArray[np.uint8]
     missing: NDArray[np.bool_]
-    top: NDArray[np.int64]
     sums: NDArray[np.float64]
 
+    @classmethod
+    def of(
+        cls,
+        raw: NDArray[np.uint8],
+        base: NDArray[np.float64],
+        usable: NDArray[np.bool_],
+        layout: Layout,
+        masks: NDArray[np.uint64],
+        most: int = MISSING_BYTE,
+    ) -> ByteLevels:
+        """The `tally` of columns as bytes, with the `class_masks` of the layout.
 
-def tally_rows(
-    raw: NDArray[np.uint8], rows: NDArray[np.intp], layout: Layout, masks: NDArray[np.uint64]
-) -> Tally:
-    """`tally` of some rows of `raw`, with the `class_masks` of the layout."""
-    n_levels, holes, top = np.empty((3, rows.size), np.int64)
-    values = np.empty(256 * rows.size, np.uint8)
-    sums = np.empty((2, rows.size))
-    tally(
-        raw, rows, masks, np.diff(layout.starts), layout.table, n_levels, holes, top, values,
-        sums[0], sums[1],
-    )  # fmt: skip
-    starts = np.concatenate([[0], np.cumsum(n_levels)])
-    return Tally(
-        starts=starts,
-        values=values[: starts[-1]],
-        missing=holes > 0,
-        top=top,
-        sums=sums,
-    )
+        Columns with bytes above `most` are not usable.
+        """
+        m = len(raw)
+        n_levels, holes, top = np.empty((3, m), np.int64)
+        values = np.empty(256 * np.count_nonzero(usable), np.uint8)
+        sums = np.empty((2, m))
+        sizes = np.diff(layout.starts)
+        tally(raw, usable, masks, sizes, layout.table, n_levels, holes, top, values, *sums)
+        starts = np.concatenate([[0], np.cumsum(n_levels)])
+        return cls(
+            base=base, usable=usable & (top <= most), starts=starts, values=values[: starts[-1]],
+            missing=holes > 0, sums=sums,
+        )  # fmt: skip
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """Number of distinct values of each column, as (m,)."""
+        return np.diff(self.starts) - self.missing
+
+    def levels(self, columns: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The values of the columns marked in an (m,) mask, column by column, ascending."""
+        kept = np.repeat(columns, np.diff(self.starts))
+        kept[self.starts[1:][self.missing] - 1] = False
+        return np.add(self.values[kept], np.repeat(self.base[columns], self.distinct[columns]))
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -340,16 +376,13 @@ class RawColumns:
         Bytes, read-only; empty if they were not requested.
     seen : ByteLevels or None
         Values that occur in the columns that fit into bytes.
-    sums : (2, m) float64
-        Σ c·log₂c over bytes, and over bytes and classes, of those columns.
     """
 
     start: int
     source: NDArray[Any]
     first: int
-    raw: NDArray[np.uint8]
-    seen: ByteLevels | None
-    sums: NDArray[np.float64]
+    raw: NDArray[np.uint8] = attrs.field(factory=lambda: np.empty((0, 0), np.uint8))
+    seen: ByteLevels | None = None
 
     @classmethod
     def read(
@@ -358,7 +391,7 @@ class RawColumns:
         bound: tuple[int, int],
         layout: Layout,
         masks: NDArray[np.uint64] | None,
-        table: TableBytes | None = None,
+        table: TableBytes | None,
     ) -> RawColumns:
         """Columns of a table; without `masks` (counts are not whole) no bytes are made."""
         start, stop = bound
@@ -367,35 +400,13 @@ class RawColumns:
             block, first = table.block, start
         if block is None:
             block = data.columns(start, stop)
-        nothing = np.empty((2, 0))
         if masks is None:
-            return cls(
-                start=start, source=block, first=first, sums=nothing,
-                raw=np.empty((0, 0), np.uint8), seen=None,
-            )  # fmt: skip
-        m = stop - start
+            return cls(start=start, source=block, first=first)
         if table is None:
-            raw, base, usable = fill(block, first, m)
+            raw, base, usable = fill(block, first, stop - start)
         else:
             raw, base, usable = table.of(bound, block, first)
-        rows = np.flatnonzero(usable)
-        tallied = tally_rows(raw, rows, layout, masks)
         # In a table of bytes 254 and 255 are values; here they are reserved.
-        fits = tallied.top <= 253 if block.dtype == np.uint8 else tallied.top <= 254
-        starts, missing, sums = tallied.starts, tallied.missing, tallied.sums
-        if rows.size == m:
-            usable = fits
-        else:
-            usable = usable.copy()
-            usable[rows] = fits
-            starts, missing, sums = np.zeros(m + 1, np.int64), np.zeros(m, bool), np.zeros((2, m))
-            starts[1 + rows] = np.diff(tallied.starts)
-            np.cumsum(starts, out=starts)
-            missing[rows], sums[:, rows] = tallied.missing, tallied.sums
-        seen = ByteLevels(
-            base=base, usable=usable, starts=starts, values=tallied.values, missing=missing
-        )
-        return cls(
-            start=start, source=block, first=first, sums=sums,
-            raw=raw, seen=seen,
-        )  # fmt: skip
+        most = MISSING_BYTE - (block.dtype == np.uint8)
+        seen = ByteLevels.of(raw, base, usable, layout, masks, most)
+        return cls(start=start, source=block, first=first, raw=raw, seen=seen)

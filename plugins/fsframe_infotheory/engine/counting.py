@@ -37,16 +37,15 @@ MOST_CELLS = 1 << 14
 class _Job:
     """Some features to be counted with a partner.
 
-    ``work(start, stop)`` counts features start … stop−1, at a cost of ``costs[start : stop]``;
-    then column ``places[k]`` of `found` holds the sums over (j, s) and (j, s, y) of feature
-    ``features[k]``, or all eight of `grouped_sums`.
+    ``work(start, stop)`` counts features start … stop−1, or blocks of eight of them, at a cost of
+    ``costs[start : stop]``; then column k of `found` holds the sums over (j, s) and (j, s, y) of
+    feature ``features[k]``, or all eight of `grouped_sums`; −1 is none.
     """
 
     work: Callable[[int, int], None]
     costs: NDArray[np.int64]
     found: NDArray[np.float64]
     features: NDArray[np.int64]
-    places: NDArray[np.int64]
 
 
 class Counter:
@@ -92,15 +91,7 @@ class Counter:
                 # Chunks in memory are counted together; others right away, and then dropped.
                 self._run_jobs(jobs, sums)
                 jobs = []
-        return self._terms(partner.sum_s, partner.sum_sy, sums)
-
-    def _terms(self, s: float, sy: float, sums: NDArray[np.float64]) -> Terms:
-        """Terms with a partner of sums `s` and `sy`, if every sample is counted."""
-        layout, (js, jsy) = self.encoded.layout, sums
-        return Terms(
-            total=layout.total, j=self.encoded.sum_j, jy=self.encoded.sum_jy, s=s, sy=sy,
-            y=layout.sum_y, js=js, jsy=jsy,
-        )  # fmt: skip
+        return encoded.terms(partner.sum_s, partner.sum_sy, *sums)
 
     def _run_jobs(self, jobs: list[_Job], sums: NDArray[np.float64]) -> None:
         """Run all jobs in shares of about equal cost, one per thread; small work in one."""
@@ -117,7 +108,8 @@ class Counter:
 
         self.map(work, self._shares(costs))
         for job in jobs:
-            sums[:, job.features] = job.found[:, job.places]
+            live = job.features >= 0
+            sums[:, job.features[live]] = job.found[:, live]
 
     def _jobs(
         self, chunk: Chunk, partner: Partner, per_class: bool, sums: NDArray[np.float64]
@@ -149,14 +141,7 @@ class Counter:
             )  # fmt: skip
 
         products = (chunk.blocks.levels - 1) * (partner.n_levels - 1) * layout.n_words * LANES
-        live = np.flatnonzero(chunk.packed >= 0)
-        return _Job(
-            work=work,
-            costs=products + 40 * LANES,
-            found=lanes,
-            features=chunk.packed[live],
-            places=live,
-        )
+        return _Job(work=work, costs=products + 40 * LANES, found=lanes, features=chunk.packed)
 
     def _shares(self, work: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Bounds of shares of about equal work, one per thread; small work in one."""
@@ -202,9 +187,7 @@ class Counter:
             )  # fmt: skip
 
         costs = np.full(len(codes), 10 * layout.n)
-        return _Job(
-            work=work, costs=costs, found=sums, features=features, places=np.arange(len(codes))
-        )
+        return _Job(work=work, costs=costs, found=sums, features=features)
 
     def _grouped(
         self,
@@ -226,13 +209,8 @@ class Counter:
                 layout.n_classes, weights, layout.whole_table, start, stop, sums,
             )  # fmt: skip
 
-        return _Job(
-            work=work,
-            costs=np.full(len(codes), 20 * layout.n),
-            found=sums,
-            features=features,
-            places=np.arange(len(codes)),
-        )
+        costs = np.full(len(codes), 20 * layout.n)
+        return _Job(work=work, costs=costs, found=sums, features=features)
 
     def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
         """Weighted terms from dense tables, if no sample is left out and tables are small."""
@@ -252,13 +230,12 @@ class Counter:
             self.map(work, self._shares(np.full(len(n_levels), 10 * layout.n)))
             joint_sums[:, chunk.listed] = sums
         by_level = masses.reshape(partner.n_levels, -1).sum(axis=1)
-        return self._terms(sum_clogc(by_level), sum_clogc(masses), joint_sums)
+        return encoded.terms(sum_clogc(by_level), sum_clogc(masses), *joint_sums)
 
     def _weighted(self, partner: Partner) -> Terms:
         encoded = self.encoded
         layout = encoded.layout
-        weights = np.ones(layout.n) if layout.weights is None else layout.weights
-        cells = partner.n_levels * layout.n_classes
+        weights, cells = layout.masses, partner.n_levels * layout.n_classes
         whole = (encoded.dropped < 0).all() and partner.present is None
         if whole and int(encoded.n_levels.max()) * cells <= max(MOST_CELLS, 8 * layout.n):
             return self._weighted_dense(partner, weights)

@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 
 from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import (
-    LONGEST_TABLE,
-    Bins,
-    BinsBuilder,
-    ByteLevels,
-)
+from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder
+from fsframe_infotheory.engine.byte_columns import ByteLevels
 
 MOST_BINS = 255
 """Most bins of the Freedman–Diaconis rule: an outlier could otherwise give millions."""
@@ -58,18 +54,14 @@ def equal_width_edges(
     -----
     The range is first widened as praznik does, so that the extremes are not on an edge:
     ``low −= (high − low) / 1000``, then ``high += (high − low) / 1000``; as there, only where both
-    have a size between 1e-14 and 1e300, so that columns that begin or end at 0 keep their range.
+    have a size above 1e-14, so that columns that begin or end at 0 keep their range.
 
     >>> equal_width_edges(np.array([0.0]), np.array([1.0]), 2).round(4).tolist()
     [[0.5]]
     """
-    largest = np.finfo(np.float64).max
-    # Halves first: high − low overflows if the column spans more than the largest double.
-    size = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    widened = (size[0] > 1e-14) & (size[1] < 1e300)
-    with np.errstate(over="ignore"):
-        low = np.where(widened, np.maximum(low - (high / 2 - low / 2) / 500, -largest), low)
-        high = np.where(widened, np.minimum(high + (high / 2 - low / 2) / 500, largest), high)
+    widened = np.minimum(np.abs(low), np.abs(high)) > 1e-14
+    low = np.where(widened, low - (high / 2 - low / 2) / 500, low)
+    high = np.where(widened, high + (high / 2 - low / 2) / 500, high)
     share = np.arange(1, bins) / bins
     return low[:, None] * (1 - share) + high[:, None] * share
 
@@ -304,8 +296,7 @@ class Discretiser:
         open_ = missing[rest] < n_rows
         for j in rest[~open_].tolist():
             builder.add_one(j, True, np.empty(0))
-        # Halves, because high − low overflows if a column spans more than the largest double.
-        short = high / 2 - low / 2 < LONGEST_TABLE / 2
+        short = high - low < LONGEST_TABLE
         listed = np.flatnonzero(open_ & whole & short)
         distinct = facts.n_levels_of(places[listed])
         kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[rest[listed]])

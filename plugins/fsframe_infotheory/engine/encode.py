@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import attrs
 import numpy as np
@@ -16,7 +16,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns, TableBytes, cached_bytes, class_masks
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.entropy import Layout, level_rows, sum_clogc
+from fsframe_infotheory.engine.entropy import Layout, Terms, level_rows, sum_clogc
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,
@@ -58,6 +58,15 @@ class Sums:
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.n_levels)
+
+    def terms(
+        self, s: float, sy: float, js: NDArray[np.float64], jsy: NDArray[np.float64]
+    ) -> Terms:
+        """Terms with a partner of sums `s` and `sy`, if the same samples count for all features."""
+        return Terms(
+            total=float(self.totals[0]), j=self.sum_j, jy=self.sum_jy, s=s, sy=sy,
+            y=float(self.sum_y[0]), js=js, jsy=jsy,
+        )  # fmt: skip
 
     @cached_property
     def relevance(self) -> NDArray[np.float64]:
@@ -209,22 +218,20 @@ def encode(
     # Each thread needs a block, its rows by class, and the scratch of learning bins.
     block = min(CHUNK_BYTES, max(LEAST_CHUNK_BYTES, run.memory // (8 * run.threads)))
     bounds = list(data.column_blocks(block))
-    pieces = _pieces(data, discretiser, layout, masks, table, bounds, pairwise, keep, run)
+    encoder = _Encoder(data, discretiser, layout, masks, table, pairwise)
+    pieces = encoder.pieces(bounds, keep, run)
     bins = Bins.joined([piece.bins for piece in pieces])
     coded = None
     if keep == "bytes" and table is not None:
         if int(bins.n_levels.max()) > PACKED_LEVELS:
-            pieces = _pieces(
-                data, discretiser, layout, masks, table, bounds, pairwise, "codes", run
-            )
+            pieces = encoder.pieces(bounds, "codes", run)
         else:
             coded = Coded.joined([piece.coded for piece in pieces if piece.coded], table.raw)
 
     def rebuild(k: int) -> Chunk:
-        columns = RawColumns.read(data, bounds[k], layout, masks, table)
-        piece_bins = pieces[k].bins
-        coded = None if masks is None else as_bytes(columns, piece_bins, layout, masks)
-        return pack(columns, piece_bins, layout, coded)
+        columns, bins = encoder.read(bounds[k]), pieces[k].bins
+        coded = None if masks is None else as_bytes(columns, bins, layout, masks)
+        return pack(columns, bins, layout, coded)
 
     totals, sum_y, sum_j, sum_jy = np.concatenate([piece.sums for piece in pieces], axis=1)
     encoded = Encoded(
@@ -257,27 +264,32 @@ class _Piece:
     lanes: NDArray[np.int64] = attrs.field(factory=lambda: np.empty(0, np.int64))
 
 
-def _pieces(
-    data: Dataset,
-    discretiser: Discretiser,
-    layout: Layout,
-    masks: NDArray[np.uint64] | None,
-    table: TableBytes | None,
-    bounds: list[tuple[int, int]],
-    pairwise: bool,
-    keep: str,
-    run: Run,
-) -> list[_Piece]:
-    """Encode every group of columns, one per thread at a time."""
+@attrs.frozen(eq=False)
+class _Encoder:
+    """Encodes groups of adjacent columns of a table; the attributes are those of `encode`."""
 
-    def build(bound: tuple[int, int]) -> _Piece:
-        columns = RawColumns.read(data, bound, layout, masks, table)
-        bins = discretiser.learn_columns(data, *bound, columns.source, columns.first, columns.seen)
-        if masks is None:
+    data: Dataset
+    discretiser: Discretiser
+    layout: Layout
+    masks: NDArray[np.uint64] | None
+    table: TableBytes | None
+    pairwise: bool
+
+    def read(self, bound: tuple[int, int]) -> RawColumns:
+        """A group of columns as read."""
+        return RawColumns.read(self.data, bound, self.layout, self.masks, self.table)
+
+    def piece(self, bound: tuple[int, int], keep: str) -> _Piece:
+        """The results of a group of columns."""
+        columns, layout = self.read(bound), self.layout
+        bins = self.discretiser.learn_columns(
+            self.data, *bound, columns.source, columns.first, columns.seen
+        )
+        if self.masks is None:
             chunk = pack(columns, bins, layout, None)
-            sums = weighted_sums(chunk, bins, layout, pairwise)
+            sums = weighted_sums(chunk, bins, layout, self.pairwise)
             return _Piece(bins=bins, sums=sums, chunk=chunk if keep == "codes" else None)
-        coded = as_bytes(columns, bins, layout, masks)
+        coded = as_bytes(columns, bins, layout, self.masks)
         sums = np.empty((4, bins.n_features))
         sums[0], sums[1], sums[2:] = layout.total, layout.sum_y, coded.sums
         if keep == "bytes":
@@ -287,20 +299,23 @@ def _pieces(
         chunk = pack(columns, bins, layout, coded)
         return _Piece(bins=bins, sums=sums, chunk=chunk, lanes=chunk.packed)
 
-    pieces: list[_Piece] = []
-    room = run.memory // 2
-    # Counting bytes is limited by memory, and a second thread slows it down: measured 1.3 to 1.8
-    # times as long.
-    tallied = keep != "codes" and data.matrix.dtype == np.uint8
-    step = 1 if tallied else max(1, run.threads)
-    for first in range(0, len(bounds), step):
-        for piece in in_threads(step, build, bounds[first : first + step]):
-            room -= 0 if piece.chunk is None else piece.chunk.nbytes
-            if piece.chunk is not None and room < 0:
-                room += piece.chunk.nbytes
-                piece = attrs.evolve(piece, chunk=None)
-            pieces.append(piece)
-    return pieces
+    def pieces(self, bounds: list[tuple[int, int]], keep: str, run: Run) -> list[_Piece]:
+        """The results of all groups, one per thread at a time."""
+        pieces: list[_Piece] = []
+        room = run.memory // 2
+        # Counting bytes is limited by memory, and a second thread slows it down: measured 1.3 to
+        # 1.8 times as long.
+        tallied = keep != "codes" and self.data.matrix.dtype == np.uint8
+        step = 1 if tallied else max(1, run.threads)
+        work = partial(self.piece, keep=keep)
+        for first in range(0, len(bounds), step):
+            for piece in in_threads(step, work, bounds[first : first + step]):
+                room -= 0 if piece.chunk is None else piece.chunk.nbytes
+                if piece.chunk is not None and room < 0:
+                    room += piece.chunk.nbytes
+                    piece = attrs.evolve(piece, chunk=None)
+                pieces.append(piece)
+        return pieces
 
 
 class Partner:
@@ -346,7 +361,7 @@ class Partner:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Class of each sample."""
-        return np.repeat(np.arange(self.layout.n_classes), np.diff(self.layout.starts))
+        return self.layout.labels
 
     @cached_property
     def margins(self) -> NDArray[np.int64]:

@@ -392,6 +392,16 @@ class Layout:
         return int(self.words[-1])
 
     @property
+    def labels(self) -> NDArray[np.int64]:
+        """Class of each sample."""
+        return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Weight of each sample; ones if each counts once."""
+        return np.ones(self.n) if self.weights is None else self.weights
+
+    @property
     def samples(self) -> Samples:
         """The samples, for kernels."""
         return Samples(self.order.astype(np.uint32), self.starts, self.words)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, Lookup, as_flat, write_codes
-from fsframe_infotheory.engine.byte_columns import RawColumns, tally_rows
+from fsframe_infotheory.engine.byte_columns import ByteLevels, RawColumns
 from fsframe_infotheory.engine.entropy import Blocks, Bytes, Layout, pack_blocks, unpack_feature
 
 PACKED_LEVELS = 16
@@ -115,21 +115,20 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: NDArray[np.
     n_levels, seen = bins.n_levels, columns.seen
     assert seen is not None
     as_read = bins.as_levels & seen.usable
-    raw, sums = columns.raw, columns.sums.copy()
-    coded = np.flatnonzero(~as_read & (n_levels <= MOST_BYTES))
+    raw, sums = columns.raw, seen.sums.copy()
+    recoded = ~as_read & (n_levels <= MOST_BYTES)
+    coded = np.flatnonzero(recoded)
     if coded.size:
         # A copy: the bytes may be cached for other calls, or be the table itself.
         raw = raw.copy()
-        every = np.arange(raw.shape[1])
-        write_levels(columns, coded, bins, every, every, coded, raw)
+        write_levels(columns, coded, bins, np.arange(raw.shape[1]), coded, raw)
         raw.setflags(write=False)
-        sums[:, coded] = tally_rows(raw, coded, layout, masks).sums
+        tallied = ByteLevels.of(raw, seen.base, recoded, layout, masks)
+        sums[:, coded] = tallied.sums[:, coded]
     wide = np.flatnonzero(~as_read & (n_levels > MOST_BYTES))
     if wide.size:
         codes = np.empty((wide.size, layout.n), np.uint32)
-        write_levels(
-            columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes
-        )
+        write_levels(columns, wide, bins, layout.order, np.arange(wide.size), codes)
         wide_sums = np.empty((2, wide.size))
         level_sums(codes, n_levels[wide], layout.starts, layout.table, *wide_sums)
         sums[:, wide] = wide_sums
@@ -190,8 +189,7 @@ def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -
         pack_blocks(coded.columns, lanes, layout.samples, blocks, 0, blocks.levels.size)
     codes = np.empty((len(wide), layout.n), code_type(levels[wide]))
     if wide.size:
-        every = np.arange(layout.n)
-        write_levels(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
+        write_levels(columns, wide, bins, layout.order, np.arange(len(wide)), codes)
     return Chunk(
         packed=np.where(lanes >= 0, lanes + columns.start, -1),
         blocks=blocks,
@@ -205,11 +203,10 @@ def write_levels(
     columns: NDArray[np.intp],
     bins: Bins,
     order: NDArray[np.int64],
-    places: NDArray[np.int64],
     into: NDArray[np.intp],
     codes: NDArray[Any],
 ) -> None:
-    """Write the codes of some columns into rows `into` of `codes`."""
+    """Write the codes of some columns, samples in `order`, into rows `into` of `codes`."""
     if not len(columns):
         return
     sizes = np.diff(bins.offsets)[columns]
@@ -221,7 +218,7 @@ def write_levels(
     ends = np.cumsum(sizes)[some]
     low[some], high[some] = thresholds[ends - sizes[some]], thresholds[ends - 1]
     broken = np.bincount(owner, weights=thresholds != np.floor(thresholds), minlength=len(columns))
-    looked_up = kept & some & (broken == 0) & (high / 2 - low / 2 < LONGEST_TABLE / 2)
+    looked_up = kept & some & (broken == 0) & (high - low < LONGEST_TABLE)
     lengths = np.zeros(len(columns), np.int64)
     lengths[looked_up] = (high - low)[looked_up].astype(np.int64) + 1
     table_starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -237,13 +234,12 @@ def write_levels(
     ).astype(np.int64)
     lookup = Lookup(low, table_starts, table, cut_starts, thresholds[cuts], bins.n_values[columns])
     numbers = columns.astype(np.int64) + group.first
-    write_codes(as_flat(group.source), numbers, order, places, lookup, into, codes)
+    write_codes(as_flat(group.source), numbers, order, lookup, into, codes)
 
 
 def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> NDArray[np.float64]:
     """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
-    labels = np.repeat(np.arange(layout.n_classes), np.diff(layout.starts))
-    weights = np.ones(layout.n) if layout.weights is None else layout.weights
+    labels, weights = layout.labels, layout.masses
     if not pairwise:
         totals = np.empty((4, bins.n_features))
         totals[0], totals[1] = layout.total, layout.sum_y
@@ -253,20 +249,11 @@ def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> N
         )  # fmt: skip
         return totals
     sums = np.empty((8, bins.n_features))
+    dropped, everything = np.where(bins.missing, bins.n_values, -1), np.array([0, layout.n])
     grouped_sums(
-        chunk.codes,
-        bins.n_levels,
-        np.where(bins.missing, bins.n_values, -1),
-        np.arange(layout.n),
-        np.array([0, layout.n]),
-        labels,
-        layout.n_classes,
-        weights,
-        layout.whole_table,
-        0,
-        bins.n_features,
-        sums,
-    )
+        chunk.codes, bins.n_levels, dropped, np.arange(layout.n), everything, labels,
+        layout.n_classes, weights, layout.whole_table, 0, bins.n_features, sums,
+    )  # fmt: skip
     return sums[[0, 5, 1, 2]]
 
 

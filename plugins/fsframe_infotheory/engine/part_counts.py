@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -29,7 +28,7 @@ from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, joint_cells, sum_clogc
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import Chunk, cell_sums, codes_in, dense_cells
-from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
+from fsframe_infotheory.engine.shards import ShardFormat, Shards, shards_of
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter
 
 MOST_LEVELS = 1 << 16
@@ -184,16 +183,8 @@ class PartsCounter:
             if s is None:
                 first_cells = cells[: starts[1]].reshape(-1, partner.n_levels, groups).sum(axis=0)
                 s, sy = sum_clogc(first_cells.sum(axis=1)), sum_clogc(first_cells)
-        return Terms(
-            total=float(n),
-            j=encoded.sum_j,
-            jy=encoded.sum_jy,
-            s=0.0 if s is None else s,
-            sy=0.0 if sy is None else sy,
-            y=float(encoded.sum_y[0]),
-            js=sums[0],
-            jsy=sums[1],
-        )
+        assert s is not None and sy is not None
+        return encoded.terms(s, sy, *sums)
 
     def _spans(self, width: int) -> list[tuple[int, int]]:
         """Groups of columns whose joint counts fit into memory together."""
@@ -214,10 +205,7 @@ class PartsCounter:
     ) -> NDArray[np.int64]:
         """Joint counts of some groups of columns, summed over all parts."""
         shards = self.encoded.shards
-        request = CountRequest(
-            folder=shards.folder, form=shards.form, features=partner.features,
-            n_levels=partner.n_levels, groups=groups, span=span,
-        )  # fmt: skip
+        request = CountRequest(form=shards.form, partner=partner, groups=groups, span=span)
         units = [(k, tuple(sizes)) for k, sizes in enumerate(shards.sizes.tolist())]
         total: NDArray[np.int64] | None = None
         for part_counts in over_parts(self.run, count_units, request, units, self.run.threads):
@@ -236,20 +224,16 @@ class CountRequest:
 
     Parameters
     ----------
-    folder, form
-        Of the shards.
-    features, n_levels
-        The partner's.
+    form : ShardFormat
+    partner : PartsPartner
     groups : int
         The number of classes, or 1 for counts without classes.
     span : (int, int)
         Groups of columns to count.
     """
 
-    folder: Path
     form: ShardFormat
-    features: tuple[int, ...]
-    n_levels: int
+    partner: PartsPartner
     groups: int
     span: tuple[int, int]
 
@@ -268,12 +252,12 @@ def count_units(
     """
     form = request.form
     start, stop = form.bounds[request.span[0]][0], form.bounds[request.span[1] - 1][1]
-    starts = cell_starts(form.n_levels[start:stop], request.n_levels * request.groups)
+    starts = cell_starts(form.n_levels[start:stop], request.partner.n_levels * request.groups)
 
     def count(share: list[tuple[int, tuple[int, ...]]]) -> NDArray[np.int64]:
         cells = np.zeros(starts[-1], np.int64)
         for k, sizes in share:
-            _count(request, open_shard(request.folder, form, k, sizes), start, starts, cells)
+            _count(request, form.open(k, sizes), start, starts, cells)
         return cells
 
     shares = [units[k::threads] for k in range(min(threads, len(units)))]
@@ -292,9 +276,9 @@ def _count(
     cells: NDArray[np.int64],
 ) -> None:
     """Add the joint counts of one part."""
-    layout = shard.layout
-    partner = shard.partner(request.features[0])
-    for feature in request.features[1:]:
+    layout, n_levels = shard.layout, request.partner.n_levels
+    partner = shard.partner(request.partner.features[0])
+    for feature in request.partner.features[1:]:
         other = shard.partner(feature)
         partner = Partner(
             layout, partner.n_levels * other.n_levels,
@@ -302,15 +286,15 @@ def _count(
         )  # fmt: skip
     by_class = request.groups == layout.n_classes
     words, margins = partner.in_groups(by_class)
-    n_cells = request.n_levels * request.groups
+    n_cells = n_levels * request.groups
     cells_of = None
     for chunk in shard.chunks[request.span[0] : request.span[1]]:
         assert chunk is not None
         codes, listed = chunk.codes, chunk.listed
         if chunk.blocks.levels.size:
             most = int(chunk.blocks.levels.max())
-            size = most * request.n_levels * layout.n_classes
-            if (most - 1) * (request.n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
+            size = most * n_levels * layout.n_classes
+            if (most - 1) * (n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
                 places = np.where(chunk.packed >= 0, chunk.packed - start, -1)
                 joint_cells(
                     chunk.blocks, partner.rows, margins, words, layout.n_classes, places,

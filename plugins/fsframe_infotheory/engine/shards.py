@@ -6,8 +6,6 @@ of few levels, integers for the others, rows sorted by class. Levels are those o
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -28,10 +26,9 @@ from fsframe.table.columns_seen import copy_transposed
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (
     HashingWriter,
-    Unsound,
+    kept_arrays,
+    label_digest,
     made_whole,
-    note_unsound,
-    read_index,
     write_index,
 )
 from fsframe_infotheory.engine.bins import Bins
@@ -60,14 +57,16 @@ GROUP = 128
 
 @attrs.frozen(kw_only=True, eq=False)
 class ShardFormat:
-    """Layout of a shard's file, apart from the sizes of classes.
+    """Layout of the files of shards, apart from the sizes of classes.
 
     Parameters
     ----------
+    folder : Path
     n_levels : (n_features,) int64
     n_classes : int
     """
 
+    folder: Path
     n_levels: NDArray[np.int64]
     n_classes: int
 
@@ -93,6 +92,34 @@ class ShardFormat:
             codes=codes.reshape(len(wide), layout.n),
         )
 
+    def open(self, k: int, sizes: tuple[int, ...]) -> Encoded:
+        """One shard as an encoded table of its own, without sums; its file is mapped."""
+        layout = _layout(sizes)
+        path = self.folder / _file_name(k)
+        try:
+            memory, at = np.memmap(path, dtype=np.uint8, mode="r"), 0
+
+            def following(kind: Any, size: int) -> NDArray[Any]:
+                """The next array of the file, of `size` entries."""
+                nonlocal at
+                first, size = at, size * np.dtype(kind).itemsize
+                at += size + -size % 64
+                return memory[first : first + size].view(kind)
+
+            chunks = [self.chunk(bound, layout, following) for bound in self.bounds]
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{path} cannot be read ({error}): workers must see the folder of the table; "
+                f"remove {self.folder.parent}, and it is made again"
+            ) from error
+        nothing = np.zeros(len(self.n_levels))
+        return Encoded(
+            layout=layout, weighted=False, n_levels=self.n_levels, class_sizes=layout.class_sizes,
+            dropped=np.full(len(nothing), -1), bounds=self.bounds, chunks=list(chunks),
+            lanes=[chunk.packed for chunk in chunks], rebuild=chunks.__getitem__,
+            totals=nothing, sum_y=nothing, sum_j=nothing, sum_jy=nothing,
+        )  # fmt: skip
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Shards:
@@ -100,7 +127,6 @@ class Shards:
 
     Parameters
     ----------
-    folder : Path
     form : ShardFormat
     sizes : (n_shards, n_classes) int64
         Rows of each class in each shard.
@@ -109,61 +135,10 @@ class Shards:
         Counts of each level in each class, feature by feature.
     """
 
-    folder: Path
     form: ShardFormat
     sizes: NDArray[np.int64]
     bins: Bins
     counts: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    def open(self, k: int) -> Encoded:
-        """Shard k; its file stays mapped as long as it is in use."""
-        return open_shard(self.folder, self.form, k, tuple(self.sizes[k].tolist()))
-
-
-def open_shard(folder: Path, form: ShardFormat, k: int, sizes: tuple[int, ...]) -> Encoded:
-    """One shard as an encoded table of its own, without sums."""
-    layout = _layout(sizes)
-    path = folder / _file_name(k)
-    try:
-        memory, at = np.memmap(path, dtype=np.uint8, mode="r"), 0
-
-        def following(kind: Any, size: int) -> NDArray[Any]:
-            """The next array of the file, of `size` entries."""
-            nonlocal at
-            first, size = at, size * np.dtype(kind).itemsize
-            at += size + -size % 64
-            return memory[first : first + size].view(kind)
-
-        chunks = [form.chunk(bound, layout, following) for bound in form.bounds]
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{path} cannot be read ({error}): workers must see the folder of the table; remove "
-            f"{folder.parent}, and it is made again"
-        ) from error
-    m = len(form.n_levels)
-    nothing = np.zeros(m)
-
-    def rebuild(k: int) -> Chunk:
-        return chunks[k]
-
-    return Encoded(
-        layout=layout,
-        weighted=False,
-        n_levels=form.n_levels,
-        class_sizes=layout.class_sizes,
-        dropped=np.full(m, -1),
-        bounds=form.bounds,
-        chunks=list(chunks),
-        lanes=[chunk.packed for chunk in chunks],
-        rebuild=rebuild,
-        totals=nothing,
-        sum_y=nothing,
-        sum_j=nothing,
-        sum_jy=nothing,
-    )
 
 
 @lru_cache(maxsize=4)
@@ -180,89 +155,50 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
         If they cannot be written.
     """
     y, n_classes = discretiser.codes_of_target(data)
-    key = json.dumps(
-        [
-            FORMAT,
-            data.matrix.rows_sha256,
-            hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
-            n_classes,
-            np.flatnonzero(data.categorical).tolist(),
-            attrs.astuple(discretiser),
-        ],
-        default=str,
+    key = [
+        FORMAT, data.matrix.rows_sha256, label_digest(y), n_classes,
+        np.flatnonzero(data.categorical).tolist(), attrs.astuple(discretiser),
+    ]  # fmt: skip
+    folder, arrays = kept_arrays(
+        data.matrix.cache_folder,
+        "codes",
+        key,
+        lambda folder, digest: _new_shards(folder, digest, data, y, n_classes, discretiser, run),
+        lambda arrays, files: _sound(arrays, files, data, n_classes),
+        most=run.memory,
+        # Workers are still idle.
+        threads=min(available_processors(), max(run.threads, getattr(run.executor, "workers", 1))),
+        what="codes",
+        table=data.name,
+        size="about a byte per value",
     )
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
-    # Workers are still idle.
-    threads = min(available_processors(), max(run.threads, getattr(run.executor, "workers", 1)))
-    stored = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
-    if stored is not None:
-        return stored
-    try:
-        return _new_shards(folder, digest, data, y, n_classes, discretiser, run)
-    except OSError as error:
-        raise DataError(
-            f"codes of {data.name} cannot be kept in {folder.parent}: {error.strerror or error}; "
-            "they need about a byte per value"
-        ) from error
+    binned = tuple(arrays["binned"].tolist())
+    bins = attrs.evolve(Bins.from_tables(arrays), binned_by_default=binned)
+    form = ShardFormat(folder=folder, n_levels=bins.n_levels, n_classes=n_classes)
+    return Shards(form=form, sizes=arrays["sizes"], bins=bins, counts=arrays["counts"])
 
 
-def _stored_shards(
-    folder: Path, digest: str, data: Dataset, n_classes: int, memory: int, threads: int
-) -> Shards | None:
-    """The shards of an earlier run; None if anything is inconsistent."""
-    index = read_index(folder, digest, memory, threads)
-    if index is None:
-        return None
-    arrays, files = index
-    try:
-        bins = _stored_bins(arrays, data.n_features)
-        sizes, counts = _counts_in(arrays, "sizes", 2), _counts_in(arrays, "counts", 1)
-        form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
-        if (
-            sizes.shape[1] != n_classes
-            or int(sizes.sum()) != data.n_samples
-            or counts.max(initial=0) > data.n_samples
-            or len(counts) != int(bins.n_levels.sum()) * n_classes
-            or files != [_file_name(k) for k in range(len(sizes))]
-        ):
-            raise Unsound("holds codes of another table")
-    except Unsound as error:
-        note_unsound(folder, error)
-        return None
-    return Shards(folder=folder, form=form, sizes=sizes, bins=bins, counts=counts)
-
-
-def _stored_bins(arrays: dict[str, NDArray[Any]], n_features: int) -> Bins:
-    try:
-        bins = Bins.from_tables(arrays)
-        binned = tuple(arrays["binned"].tolist())
-        sound = (
-            bins.as_levels.shape == bins.missing.shape == (n_features,)
-            and bins.offsets.shape == (n_features + 1,)
-            and bins.offsets[0] == 0
-            and bool((np.diff(bins.offsets) >= 0).all())
-            and bins.thresholds.shape == (bins.offsets[-1],)
-            and set(binned) <= set(range(n_features))
-        )
-    except (ValueError, KeyError, TypeError, IndexError):
-        sound = False
-    if not sound:
-        raise Unsound("holds no bins of the table")
-    return attrs.evolve(bins, binned_by_default=binned)
-
-
-def _counts_in(arrays: dict[str, NDArray[Any]], name: str, rank: int) -> NDArray[np.int64]:
-    """The stored counts called `name`; Unsound if they are missing or invalid."""
-    counts = arrays.get(name)
-    if (
-        counts is None
-        or counts.dtype != np.int64
-        or counts.ndim != rank
-        or counts.min(initial=0) < 0
-    ):
-        raise Unsound(f"holds no {name}")
-    return counts
+def _sound(
+    arrays: dict[str, NDArray[Any]], files: list[str], data: Dataset, n_classes: int
+) -> bool:
+    """Whether kept arrays can be those of the shards of `data`."""
+    bins, sizes, counts = Bins.from_tables(arrays), arrays["sizes"], arrays["counts"]
+    p = data.n_features
+    return bool(
+        bins.as_levels.shape == bins.missing.shape == (p,)
+        and bins.offsets.shape == (p + 1,)
+        and bins.offsets[0] == 0
+        and (np.diff(bins.offsets) >= 0).all()
+        and bins.thresholds.shape == (bins.offsets[-1],)
+        and set(arrays["binned"].tolist()) <= set(range(p))
+        and sizes.dtype == counts.dtype == np.int64
+        and sizes.shape == (len(files), n_classes)
+        and min(sizes.min(initial=0), counts.min(initial=0)) >= 0
+        and int(sizes.sum()) == data.n_samples
+        and counts.max(initial=0) <= data.n_samples
+        and counts.shape == (int(bins.n_levels.sum()) * n_classes,)
+        and files == [_file_name(k) for k in range(len(files))]
+    )
 
 
 def _file_name(k: int) -> str:
@@ -277,9 +213,10 @@ def _new_shards(
     n_classes: int,
     discretiser: Discretiser,
     run: Run,
-) -> Shards:
+) -> dict[str, NDArray[Any]]:
+    """Write the shards of a table, and the arrays of `Shards`."""
     bins = discretiser.learn_columns(data, 0, data.n_features)
-    form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
+    form = ShardFormat(folder=folder, n_levels=bins.n_levels, n_classes=n_classes)
     m = data.n_features
     # Bytes per row: a block of rows as read, the one read meanwhile, the rest of the one before,
     # and the reader's buffers; bytes, codes and bit rows of the current groups.
@@ -317,17 +254,14 @@ def _new_shards(
             "counts": counts,
         }
         write_index(made, digest, arrays, marks)
-    return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
+    return arrays
 
 
 def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, int]) -> Chunk:
     """The codes of a group of columns of some rows, by the bins of the whole table."""
     start, stop = bound
     part_bins = bins.part(start, stop)
-    group = RawColumns(
-        start=start, source=block, first=start, raw=np.empty((0, 0), np.uint8), seen=None,
-        sums=np.empty((2, 0)),
-    )  # fmt: skip
+    group = RawColumns(start=start, source=block, first=start)
     levels = part_bins.n_levels
     # Bytes that are levels are packed directly; features that are not packed need no bytes.
     as_read = part_bins.as_levels & (block.dtype == np.uint8)
@@ -335,8 +269,7 @@ def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, i
     raw = _transposed(block[:, start:stop]) if as_read.any() else None
     if few.size:
         raw = np.empty((stop - start, len(block)), np.uint8) if raw is None else raw.copy()
-        every = np.arange(len(block))
-        write_levels(group, few, part_bins, every, every, few, raw)
+        write_levels(group, few, part_bins, np.arange(len(block)), few, raw)
     if raw is None:
         raw = np.empty((stop - start, 0), np.uint8)
     raw = raw.view()
@@ -384,7 +317,7 @@ def _add_counts(
         at = chunk.blocks.margin_offsets[block] + within
         packed_counts = chunk.blocks.margins[at : at + levels * n_classes * LANES : LANES]
         counts[starts[column] : starts[column + 1]] += packed_counts
-    labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
+    labels = layout.labels
     for column, codes in zip(chunk.listed.tolist(), chunk.codes, strict=True):
         size = int(form.n_levels[column]) * n_classes
         listed_counts = np.bincount(codes.astype(np.int64) * n_classes + labels, minlength=size)

@@ -358,9 +358,7 @@ class SparseCounter:
         self._shares = _shares(encoded.matrix, run.threads)
 
     def terms(self, partner: SparsePartner, per_class: bool = False) -> Terms:
-        """Terms of every feature with `partner`, without those with Y."""
-        if per_class:
-            raise NotImplementedError("sparse tables are counted without the class")
+        """Terms of every feature with `partner`, without those with Y (`per_class`)."""
         encoded = self.encoded
         matrix, n = encoded.matrix, encoded.matrix.n_samples
         js = np.empty(encoded.n_features)
@@ -372,13 +370,4 @@ class SparseCounter:
             )  # fmt: skip
 
         in_threads(self.run.threads, work, self._shares)
-        return Terms(
-            total=float(n),
-            j=encoded.sum_j,
-            jy=encoded.sum_jy,
-            s=partner.sum_s,
-            sy=np.nan,
-            y=float(encoded.sum_y[0]),
-            js=js,
-            jsy=np.full(encoded.n_features, np.nan),
-        )
+        return encoded.terms(partner.sum_s, np.nan, js, np.full(encoded.n_features, np.nan))

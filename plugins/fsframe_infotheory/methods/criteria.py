@@ -239,6 +239,22 @@ def _redundant(
     return _uncertainties(terms.redundancy, terms.total, terms.j + terms.s) >= scores - TIE
 
 
+Floats = NDArray[np.float64]
+
+
+def _less(relevance: Floats, folded: Floats, n: int) -> Floats:
+    return relevance - folded
+
+
+def _less_mean(relevance: Floats, folded: Floats, n: int) -> Floats:
+    return relevance - folded / n
+
+
+def _over_mean(relevance: Floats, folded: Floats, n: int) -> Floats:
+    # Without redundancy, up to rounding, the quotient has no bound.
+    return relevance / np.maximum(folded / n, 1e-12)
+
+
 @attrs.frozen(kw_only=True)
 class Mifs(EstimatingGreedyFilter):
     """Features by relevance − β · summed redundancy (Battiti's MIFS).
@@ -296,16 +312,9 @@ class Mrmr(EstimatingGreedyFilter):
 
     def criterion(self) -> Criterion:
         """I(X; Y) − mean I(X; X_s), or the quotient of the two."""
-        if self.form == "difference":
-            return Criterion(
-                term=lambda t: t.redundancy,
-                score=lambda relevance, folded, n: relevance - folded / n,
-                per_class=False,
-            )
         return Criterion(
             term=lambda t: t.redundancy,
-            # Without redundancy, up to rounding, the quotient has no bound.
-            score=lambda relevance, folded, n: relevance / np.maximum(folded / n, 1e-12),
+            score=_less_mean if self.form == "difference" else _over_mean,
             per_class=False,
         )
 
@@ -347,10 +356,7 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
         """Σ I(X, X_s; Y), or I(X; Y) minus the mean of I(X; X_s) − I(X; X_s | Y)."""
         if self.form == "sum":
             return Criterion(term=lambda t: t.joint_relevance)
-        return Criterion(
-            term=lambda t: t.redundancy - t.conditional_redundancy,
-            score=lambda relevance, folded, n: relevance - folded / n,
-        )
+        return Criterion(term=lambda t: t.redundancy - t.conditional_redundancy, score=_less_mean)
 
 
 @attrs.frozen(kw_only=True)
@@ -437,8 +443,7 @@ class Icap(EstimatingGreedyFilter):
     def criterion(self) -> Criterion:
         """I(X; Y) − Σ max(0, I(X; X_s) − I(X; X_s | Y))."""
         return Criterion(
-            term=lambda t: np.maximum(0.0, t.redundancy - t.conditional_redundancy),
-            score=lambda relevance, folded, n: relevance - folded,
+            term=lambda t: np.maximum(0.0, t.redundancy - t.conditional_redundancy), score=_less
         )
 
 
@@ -460,10 +465,7 @@ class Cife(EstimatingGreedyFilter):
 
     def criterion(self) -> Criterion:
         """I(X; Y) − Σ [I(X; X_s) − I(X; X_s | Y)]."""
-        return Criterion(
-            term=lambda t: t.redundancy - t.conditional_redundancy,
-            score=lambda relevance, folded, n: relevance - folded,
-        )
+        return Criterion(term=lambda t: t.redundancy - t.conditional_redundancy, score=_less)
 
 
 @attrs.frozen(kw_only=True)
@@ -516,8 +518,7 @@ class Betagamma(EstimatingGreedyFilter):
         """I(X; Y) − β Σ I(X; X_s) + γ Σ I(X; X_s | Y)."""
         beta, gamma = self.beta, self.gamma
         return Criterion(
-            term=lambda t: beta * t.redundancy - gamma * t.conditional_redundancy,
-            score=lambda relevance, folded, n: relevance - folded,
+            term=lambda t: beta * t.redundancy - gamma * t.conditional_redundancy, score=_less
         )
 
 

@@ -196,8 +196,7 @@ class InformationFilter(Selector):
         return not self.given
 
     def works_in_parts(self, data: Dataset) -> bool:
-        whole = self.missing != "pairwise" or first_missing(data) is None
-        return super().works_in_parts(data) and whole
+        return super().works_in_parts(data) and not self.leaves_out(data)
 
     def discretiser(self) -> Discretiser:
         """The rule that the parameters specify."""
@@ -205,23 +204,21 @@ class InformationFilter(Selector):
             rule=self.discretise, bins=self.bins, edges=self.edges, max_levels=self.max_levels
         )
 
+    def leaves_out(self, data: Dataset) -> bool:
+        """Whether samples are left out of counts; otherwise these are whole, and much faster."""
+        return self.missing == "pairwise" and first_missing(data) is not None
+
     def encode(
         self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
     ) -> tuple[Encoded | EncodedParts, Bins]:
         """The table as codes by this filter's parameters."""
-        weighted = upstream is not None and upstream.instance_weights is not None
-        if data.in_parts and not weighted:
+        weights = None if upstream is None else upstream.instance_weights
+        if data.in_parts and weights is None:
             return encode_parts(data, self.discretiser(), run)
         return encode(
-            data.loaded(),
-            self.discretiser(),
-            counts=data.counts,
-            weights=None if upstream is None else upstream.instance_weights,
-            # Without missing values counts are whole, which is much faster.
-            pairwise=self.missing == "pairwise" and first_missing(data) is not None,
-            keep=keep,
-            run=run,
-        )
+            data.loaded(), self.discretiser(), counts=data.counts, weights=weights,
+            pairwise=self.leaves_out(data), keep=keep, run=run,
+        )  # fmt: skip
 
     def encode_for_pairs(
         self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
@@ -232,9 +229,9 @@ class InformationFilter(Selector):
         """
         weighted = upstream is not None and upstream.instance_weights is not None
         if isinstance(data.matrix, SparseColumns) and data.counts is None and not weighted:
-            whole = self.missing != "pairwise" or first_missing(data) is None
-            pairs = keep != "sums"
-            encoded = encode_sparse(data, self.discretiser(), run, pairs) if whole else None
+            encoded = None
+            if not self.leaves_out(data):
+                encoded = encode_sparse(data, self.discretiser(), run, pairs=keep != "sums")
             if encoded is not None:
                 return encoded
         return self.encode(data, upstream, run, keep)

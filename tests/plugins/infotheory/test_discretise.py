@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import (
     RULES,
@@ -33,12 +33,6 @@ def continuous(n=200, p=4, seed=0):
 
 def test_default_number_of_bins_is_praznik_s():
     assert [default_bins(n) for n in (1, 5, 6, 15, 30, 31, 9999)] == [2, 2, 2, 5, 10, 10, 10]
-
-
-def test_equal_width_survives_the_largest_doubles():
-    big = np.finfo(float).max
-    edges = equal_width_edges(np.array([-big]), np.array([big]), 4)
-    assert np.isfinite(edges).all() and (np.diff(edges) > 0).all()
 
 
 def test_equal_frequency_by_hand():
@@ -114,12 +108,6 @@ def test_new_rows_meet_missing_and_unseen_levels():
     assert codes.tolist() == [[1, 0], [3, 2], [2, 1]]
 
 
-def test_bins_of_another_width_are_refused():
-    bins = Discretiser().learn(continuous())
-    with pytest.raises(DataError, match="4 columns"):
-        bins.apply(np.zeros((2, 3)))
-
-
 def test_whole_numbers_are_levels_up_to_a_limit():
     X = np.c_[np.arange(100) % 32, np.arange(100) % 33, np.arange(100) % 3 + 0.5]
     bins = Discretiser().learn(Dataset.from_arrays(X, np.arange(100) % 2))
@@ -163,10 +151,10 @@ def test_codes_rise_with_the_values(seed, rule):
         assert (np.diff(c[order]) >= 0).all()
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 0.0), (0.5, 2.0), (-1.0, 1e301)])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 0.0), (0.5, 2.0)])
 def test_the_range_is_widened_only_where_both_ends_have_a_size_as_in_praznik(low, high):
     edges = equal_width_edges(np.array([low]), np.array([high]), 10)[0]
-    if 0.0 in (low, high) or high > 1e300:
+    if 0.0 in (low, high):
         expected = low + (high - low) * np.arange(1, 10) / 10
     else:
         wide = low - (high - low) / 1000

@@ -12,7 +12,7 @@ import fsframe
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_columns
-from fsframe_infotheory.engine.byte_columns import class_masks, tally_rows
+from fsframe_infotheory.engine.byte_columns import ByteLevels, class_masks
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
@@ -158,7 +158,8 @@ def test_a_tally_is_what_numpy_counts(n):
     layout = Layout.of(y, 3, counts)
     if layout.weights is not None:
         pytest.skip("too many repetitions for whole counts")
-    found = tally_rows(raw, np.arange(len(raw)), layout, class_masks(layout, n))
+    every, zero = np.ones(len(raw), bool), np.zeros(len(raw))
+    found = ByteLevels.of(raw, zero, every, layout, class_masks(layout, n), 250)
     table = clogc_table(layout.n)
     for k, column in enumerate(raw[:-1]):
         cells = np.zeros((256, 3), int)
@@ -168,7 +169,7 @@ def test_a_tally_is_what_numpy_counts(n):
         assert found.missing[k] == (254 in values)
         expected = [sum(table[cells.sum(axis=1)[values]]), sum(table[cells[values].ravel()])]
         assert_array_equal(found.sums[:, k], expected)
-    assert_array_equal(found.top, raw.max(axis=1))
+    assert_array_equal(found.usable, raw.max(axis=1) <= 250)
 
 
 def test_weighted_tables_hold_what_a_walk_through_groups_finds():

@@ -40,8 +40,8 @@ def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> No
     np.testing.assert_array_equal(found.sum_j, expected.sum_j)
     np.testing.assert_array_equal(found.relevance, expected.relevance)
     at = 0
-    for k in range(len(found.shards)):
-        shard = found.shards.open(k)
+    for k, sizes in enumerate(found.shards.sizes.tolist()):
+        shard = found.shards.form.open(k, tuple(sizes))
         rows = np.arange(at, at + shard.layout.n)
         order = rows[np.argsort(whole.y[rows], kind="stable")]
         for j in range(data.n_features):
@@ -115,11 +115,13 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> N
         for data in (by_row, by_column):
             found = encode_parts(data, rule, Run(memory=1 << 17))[0]
             np.testing.assert_array_equal(found.relevance, expected.relevance)
-            digests.append([path.read_bytes() for path in sorted(found.shards.folder.glob("*.s*"))])
+            digests.append(
+                [path.read_bytes() for path in sorted(found.shards.form.folder.glob("*.s*"))]
+            )
         assert digests[0] == digests[1]
         at = 0
-        for k in range(len(found.shards)):
-            shard = found.shards.open(k)
+        for k, sizes in enumerate(found.shards.sizes.tolist()):
+            shard = found.shards.form.open(k, tuple(sizes))
             rows = np.arange(at, at + shard.layout.n)
             order = rows[np.argsort(y[rows], kind="stable")]
             at += len(rows)
