@@ -7,7 +7,7 @@ part and others in the test part, the person is learned instead of the label.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.method.ranking import adjusted_p_values, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
 from fsframe.table.arrays import freeze
 from fsframe.table.dataset import Dataset
 
@@ -420,21 +422,6 @@ def _group_values(
 Floats = NDArray[np.float64]
 
 
-class FilterWithLevel(Protocol):
-    """A filter with the parameters `alpha` and `correction` (`fsframe.params.level_of_tests`)."""
-
-    @property
-    def top(self) -> int | float | None: ...
-
-    @property
-    def alpha(self) -> float | None: ...
-
-    @property
-    def correction(self) -> str: ...
-
-    def keep_count(self, n_features: int, default: int) -> int: ...
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class KeptColumns:
     """The columns that a filter keeps.
@@ -453,76 +440,85 @@ class KeptColumns:
     notes: tuple[str, ...]
 
 
-def significant_columns(
-    method: FilterWithLevel, scores: Floats, p_values: Floats, data: Dataset, default: int
-) -> KeptColumns:
-    """The `top` best columns by `scores`, or with `alpha` those whose q is at most `alpha`.
+class FilterWithTests(Selector):
+    """Base, besides the one that scores, of filters whose scores have p-values.
 
-    Parameters
-    ----------
-    method : FilterWithLevel
-    scores, p_values : (p,) float64
-        All columns count as tested; those without information have p = 1.
-    data : Dataset
-        The table that was tested. Without `alpha`, rows that belong together (groups, times) give
-        no p-values: a ranking needs no independent rows, a p-value does.
-    default : int
-        Number kept without `top` and `alpha`.
-
-    Notes
-    -----
-    q is p adjusted by `correction` for the number of columns. By Benjamini and Hochberg the
-    expected share of false columns among the kept is at most `alpha` if tests are independent or
-    positively dependent (PRDS); by Benjamini and Yekutieli under any dependence; by Bonferroni the
-    probability of any false column is.
-
-    References
-    ----------
-    Y. Benjamini, Y. Hochberg 1995, J. R. Stat. Soc. B 57:289–300. Y. Benjamini, D. Yekutieli 2001,
-    Ann. Stat. 29:1165–1188.
+    They declare the parameters `alpha` and `correction` (`fsframe.params.level_of_tests`). A
+    ranking needs no independent rows; p-values, by which `alpha` decides, do.
     """
-    if method.alpha is None:
-        kept = rank_by_score(scores, method.keep_count(scores.size, default))
-        tables = {} if data.together is not None else {"p_values": p_values}
-        return KeptColumns(selected=kept, tables=tables, notes=())
-    q_values = adjusted_p_values(p_values, method.correction)
-    significant = q_values <= method.alpha
-    ranked = rank_by_score(scores)
-    kept = ranked[significant[ranked]][: method.keep_count(scores.size, scores.size)]
-    notes: tuple[str, ...] = ()
-    if not kept.size and scores.size:
-        best = int(ranked[0])
-        notes = (
-            f"no column has q ≤ {method.alpha:g} ({method.correction}); the best, "
-            f"{data.feature_names[best]}, has p = {p_values[best]:.2g}, q = {q_values[best]:.2g}",
+
+    alpha: float | None
+    correction: str
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """As for every filter, and why `alpha` cannot be used on the rows of a table."""
+        yield from super().role_problems(data)
+        if self.alpha is None or data.groups is None:
+            return
+        name = self.method_name()
+        problem = label_problem(data, f"{name}:alpha=…")
+        if problem:
+            yield problem
+        if data.in_parts:
+            yield (
+                f"{name}: alpha=… tests the means of groups, which needs the table in memory; "
+                "leave alpha out (a ranking), or raise --memory"
+            )
+
+    def ignores_time(self) -> str:
+        dependent = "" if self.alpha is None else "its p-values take rows as independent"
+        return super().ignores_time() or dependent
+
+    def independent_rows(self, data: Dataset) -> Dataset:
+        """The table to test: the means of groups if there are groups and `alpha`, else `data`."""
+        return data if self.alpha is None else with_group_means(data, self.method_name())
+
+    def significant_columns(
+        self, scores: Floats, p_values: Floats, data: Dataset, default: int
+    ) -> KeptColumns:
+        """The `top` best columns by `scores`, or with `alpha` those whose q is at most `alpha`.
+
+        Parameters
+        ----------
+        scores, p_values : (p,) float64
+            All columns count as tested; those without information have p = 1.
+        data : Dataset
+            The table that was tested. Without `alpha`, rows that belong together (groups, times)
+            give no p-values.
+        default : int
+            Number kept without `top` and `alpha`.
+
+        Notes
+        -----
+        q is p adjusted by `correction` for the number of columns. By Benjamini and Hochberg the
+        expected share of false columns among the kept is at most `alpha` if tests are independent
+        or positively dependent (PRDS); by Benjamini and Yekutieli under any dependence; by
+        Bonferroni the probability of any false column is.
+
+        References
+        ----------
+        Y. Benjamini, Y. Hochberg 1995, J. R. Stat. Soc. B 57:289–300. Y. Benjamini, D. Yekutieli
+        2001, Ann. Stat. 29:1165–1188.
+        """
+        if self.alpha is None:
+            kept = rank_by_score(scores, self.keep_count(scores.size, default))
+            tables = {} if data.together is not None else {"p_values": p_values}
+            return KeptColumns(selected=kept, tables=tables, notes=())
+        q_values = adjusted_p_values(p_values, self.correction)
+        significant = q_values <= self.alpha
+        ranked = rank_by_score(scores)
+        kept = ranked[significant[ranked]][: self.keep_count(scores.size, scores.size)]
+        notes: tuple[str, ...] = ()
+        if not kept.size and scores.size:
+            best = int(ranked[0])
+            notes = (
+                f"no column has q ≤ {self.alpha:g} ({self.correction}); the best, "
+                f"{data.feature_names[best]}, has p = {p_values[best]:.2g}, "
+                f"q = {q_values[best]:.2g}",
+            )
+        return KeptColumns(
+            selected=kept, tables={"p_values": p_values, "q_values": q_values}, notes=notes
         )
-    return KeptColumns(
-        selected=kept, tables={"p_values": p_values, "q_values": q_values}, notes=notes
-    )
-
-
-def independent_rows(data: Dataset, method: FilterWithLevel, name: str) -> Dataset:
-    """The table to test: the means of groups if there are groups and `alpha`, else `data`.
-
-    A ranking needs no independent rows; a p-value does.
-    """
-    return data if method.alpha is None else with_group_means(data, name)
-
-
-def row_problems(data: Dataset, method: FilterWithLevel, name: str) -> Iterator[str]:
-    """Why `alpha` cannot be used on the rows of a table, a sentence each."""
-    if method.alpha is None or data.groups is None:
-        return
-    problem = label_problem(data, f"{name}:alpha=…")
-    if problem:
-        yield problem
-    if data.in_parts:
-        yield (
-            f"{name}: alpha=… tests the means of groups, which needs the table in memory; leave "
-            "alpha out (a ranking), or raise --memory"
-        )
-
-
-def order_matters(method: FilterWithLevel) -> str:
-    """How a test ignores the order of time, for messages; empty without `alpha`."""
-    return "" if method.alpha is None else "its p-values take rows as independent"

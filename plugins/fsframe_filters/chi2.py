@@ -13,20 +13,13 @@ from numpy.typing import NDArray
 from fsframe.kernels.bit_counts import LANES
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
-from fsframe.method.selector import Selector
-from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import (
     choice,
     correction_of_tests,
     level_of_tests,
     param,
 )
-from fsframe.resampling.groups import (
-    independent_rows,
-    order_matters,
-    row_problems,
-    significant_columns,
-)
+from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
@@ -35,7 +28,7 @@ from fsframe_infotheory.methods.filter import DEFAULT_COUNT, ScoredFilter, label
 
 
 @attrs.frozen(kw_only=True)
-class Chi2(ScoredFilter):
+class Chi2(FilterWithTests, ScoredFilter):
     """Features ranked by the chi-squared statistic of their levels against the class.
 
     Without `top`, 10 features are kept; with `alpha` those with q ≤ `alpha`. Tables ``p_values``,
@@ -67,9 +60,6 @@ class Chi2(ScoredFilter):
         help="Rank by the statistic, or by −log₁₀ of its p-value.",
     )
 
-    def statement(self, base: Selector | None = None) -> Statement:
-        return RELEVANT
-
     def adjusts(self) -> bool:
         return self.discretise != "mdl"
 
@@ -77,15 +67,8 @@ class Chi2(ScoredFilter):
         seconds = 1.3e-3 + 7e-6 * p + 2.2e-8 * n * p
         return Cost(seconds=seconds, formula="0.0013 + 7e-6 p + 2.2e-8 np")
 
-    def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
-        yield from row_problems(data, self, "chi2")
-
-    def ignores_time(self) -> str:
-        return super().ignores_time() or order_matters(self)
-
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        data = independent_rows(data, self, "chi2")
+        data = self.independent_rows(data)
         strata, seen = 1, data
         if data.covariates is not None:
             # Classes of one stratum are adjacent.
@@ -117,7 +100,7 @@ class Chi2(ScoredFilter):
         scores = np.where(live, statistic, 0.0)
         if self.rank_by == "p-value":
             scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
-        tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)
+        tested = self.significant_columns(scores, np.exp(log_p), data, DEFAULT_COUNT)
         tables = {**tested.tables, "degrees_of_freedom": freedom, **bins.tables()}
         ranked = self.ranking(scores, data, tables, self.notes(data, bins, encoded))
         if self.alpha is None:
@@ -141,8 +124,7 @@ def contingency_tables(
         yield from encoded.tables()
         return
     layout = encoded.layout
-    n_classes = layout.n_classes
-    labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
+    n_classes, labels = layout.n_classes, layout.labels
     for k in range(len(encoded.bounds)):
         chunk = encoded.chunk(k)
         for b in range(len(chunk.blocks.levels)):

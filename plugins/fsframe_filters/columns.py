@@ -80,8 +80,7 @@ class Variance(Selector):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             deviation = learn_scale(block, counts)[1]
             deviation[np.isinf(deviation)] = 0.0
-            with np.errstate(over="ignore", under="ignore"):
-                scores[start:stop] = np.minimum(deviation**2, np.finfo(np.float64).max)
+            scores[start:stop] = deviation**2
             for k in np.flatnonzero(data.categorical[start:stop]):
                 place, levels = level_places(block[:, k])
                 known = place >= 0

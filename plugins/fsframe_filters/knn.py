@@ -148,15 +148,8 @@ class _Nearest:
 
     def arrays(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
         """The arrays needed to predict again."""
-        return {
-            "X": self.X,
-            "y": self.y,
-            "votes": self.votes,
-            "centre": self.centre,
-            "scale": self.scale,
-            "nominal": self.nominal,
-            "steps": self.steps,
-        }
+        names = ("X", "y", "votes", "centre", "scale", "nominal", "steps")
+        return {name: getattr(self, name) for name in names}
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
-from fsframe.method.selector import Selector
-from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -24,12 +22,7 @@ from fsframe.params import (
     number_to_keep,
     param,
 )
-from fsframe.resampling.groups import (
-    independent_rows,
-    order_matters,
-    row_problems,
-    significant_columns,
-)
+from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import level_places, sums_of_squares
 from fsframe.text import counted
@@ -49,7 +42,7 @@ if there are few rows."""
 
 
 @attrs.frozen(kw_only=True)
-class AnovaF(Selector):
+class AnovaF(FilterWithTests):
     """Features ranked by the variance between class means relative to the variance within classes.
 
     Without `top`, 10 features are kept; with `alpha` those whose p-value, adjusted for the number
@@ -154,9 +147,6 @@ class AnovaF(Selector):
         help="Missing values: an error, or left out feature by feature.",
     )
 
-    def statement(self, base: Selector | None = None) -> Statement:
-        return RELEVANT
-
     def adjusts(self) -> bool:
         return True
 
@@ -174,7 +164,6 @@ class AnovaF(Selector):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
-        yield from row_problems(data, self, "anova-f")
         if data.covariates is not None and data.categorical.any():
             yield (
                 "anova-f has no partial test for nominal columns: with covariates (--adjust) use "
@@ -188,11 +177,8 @@ class AnovaF(Selector):
         if self.spread and self.rank_by == "statistic":
             yield "anova-f: spread=true makes two tests of a feature; leave out rank_by=statistic"
 
-    def ignores_time(self) -> str:
-        return super().ignores_time() or order_matters(self)
-
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        data = independent_rows(data, self, "anova-f")
+        data = self.independent_rows(data)
         if data.in_parts:
             run.must_hold(
                 _BLOCKS * 8 * data.n_samples,
@@ -270,7 +256,7 @@ class AnovaF(Selector):
                 "kept features may be false; between two classes without covariates and weights "
                 "they are exact",
             )
-        tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)
+        tested = self.significant_columns(scores, np.exp(log_p), data, DEFAULT_COUNT)
         return Selection(
             selected=tested.selected, scores=scores, tables=tested.tables,
             warnings=(*notes, *tested.notes),

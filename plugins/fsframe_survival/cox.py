@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import ClassVar
 
@@ -15,8 +14,6 @@ from fsframe.errors import DataError
 from fsframe.method.classifier import Regressor
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
-from fsframe.method.selector import Selector
-from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -25,12 +22,7 @@ from fsframe.params import (
     param,
     real,
 )
-from fsframe.resampling.groups import (
-    independent_rows,
-    order_matters,
-    row_problems,
-    significant_columns,
-)
+from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_and_events
 from fsframe.table.standardising import even_blocks
@@ -265,7 +257,7 @@ DEFAULT_COUNT = 10
 
 
 @attrs.frozen(kw_only=True)
-class CoxScore(Selector):
+class CoxScore(FilterWithTests):
     """Features ranked by the score test of Cox's model, each alone.
 
     Without `top`, 10 features are kept; with `alpha` those whose p-value, adjusted for the number
@@ -319,24 +311,14 @@ class CoxScore(Selector):
         "rare values).",
     )
 
-    def statement(self, base: Selector | None = None) -> Statement:
-        return RELEVANT
-
     def top_only_cuts(self) -> bool:
         return True
 
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=5e-4 + 2e-5 * n + 3e-8 * n * p, formula="5e-4 + 2e-5 n + 3e-8 np")
 
-    def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
-        yield from row_problems(data, self, "cox-score")
-
-    def ignores_time(self) -> str:
-        return super().ignores_time() or order_matters(self)
-
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        data = independent_rows(data, self, "cox-score")
+        data = self.independent_rows(data)
         weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         z, permuted = np.zeros(data.n_features), np.zeros(data.n_features)
@@ -351,7 +333,7 @@ class CoxScore(Selector):
             if self.null == "permutation":
                 permuted[start:stop] = permutation_p_values(block, times)
         p_values = np.maximum(2.0 * special.ndtr(-np.abs(z)), permuted)
-        tested = significant_columns(self, z**2, p_values, data, DEFAULT_COUNT)
+        tested = self.significant_columns(z**2, p_values, data, DEFAULT_COUNT)
         return Selection(
             selected=tested.selected, scores=z**2, tables={**tested.tables, "z_score": z},
             warnings=tested.notes,
