@@ -174,7 +174,7 @@ class Counter:
         n_cells = partner.n_levels * group
         if int(n_levels.max()) * n_cells > max(MOST_CELLS, 8 * layout.n):
             none = np.full(len(codes), -1)
-            job = self._grouped(codes, features, none, partner, np.ones(layout.n))
+            job = self._grouped(codes, features, none, partner)
             return attrs.evolve(job, found=job.found[6:])
         cells = partner.codes * group + (partner.labels if per_class else 0)
         cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
@@ -195,26 +195,24 @@ class Counter:
         features: NDArray[np.int64],
         dropped: NDArray[np.int64],
         partner: Partner,
-        weights: NDArray[np.float64],
     ) -> _Job:
         """Job for all eight sums of `grouped_sums`."""
         layout = self.encoded.layout
         n_levels = self.encoded.n_levels[features]
         sums = np.empty((8, len(codes)))
         order, starts = partner.grouped
+        samples = layout.weighted
 
         def work(start: int, stop: int) -> None:
-            grouped_sums(
-                codes, n_levels, dropped, order, starts, partner.labels,
-                layout.n_classes, weights, layout.whole_table, start, stop, sums,
-            )  # fmt: skip
+            grouped_sums(codes, n_levels, dropped, order, starts, samples, start, stop, sums)
 
         costs = np.full(len(codes), 20 * layout.n)
         return _Job(work=work, costs=costs, found=sums, features=features)
 
-    def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
+    def _weighted_dense(self, partner: Partner) -> Terms:
         """Weighted terms from dense tables, if no sample is left out and tables are small."""
         encoded, layout = self.encoded, self.encoded.layout
+        weights = layout.masses
         n_cells = partner.n_levels * layout.n_classes
         cells = (partner.codes * layout.n_classes + partner.labels).astype(np.int32)
         masses = np.bincount(cells, weights=weights, minlength=n_cells)
@@ -235,15 +233,15 @@ class Counter:
     def _weighted(self, partner: Partner) -> Terms:
         encoded = self.encoded
         layout = encoded.layout
-        weights, cells = layout.masses, partner.n_levels * layout.n_classes
+        cells = partner.n_levels * layout.n_classes
         whole = (encoded.dropped < 0).all() and partner.present is None
         if whole and int(encoded.n_levels.max()) * cells <= max(MOST_CELLS, 8 * layout.n):
-            return self._weighted_dense(partner, weights)
+            return self._weighted_dense(partner)
         sums = np.empty((8, encoded.n_features))
         for k in range(len(encoded.bounds)):
             chunk = encoded.chunk(k)
             dropped = encoded.dropped[chunk.listed]
-            job = self._grouped(chunk.codes, chunk.listed, dropped, partner, weights)
+            job = self._grouped(chunk.codes, chunk.listed, dropped, partner)
             self._run_jobs([job], sums)
         # No sample has both values: all terms of the pair are zero.
         sums[0, sums[0] == 0] = 1.0

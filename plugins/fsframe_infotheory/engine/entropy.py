@@ -139,6 +139,15 @@ class Samples(NamedTuple):
     words: NDArray[np.int64]
 
 
+class Weighted(NamedTuple):
+    """Class and weight of each sample, and c·log₂c for whole weights (of length 1 for others)."""
+
+    labels: NDArray[np.int64]
+    n_classes: int
+    weights: NDArray[np.float64]
+    table: NDArray[np.float64]
+
+
 class Bytes(NamedTuple):
     """Columns as bytes: level a of column k is the byte ``levels[starts[k] + a]`` in ``raw[k]``."""
 
@@ -412,9 +421,10 @@ class Layout:
         return clogc_table(self.n)
 
     @property
-    def whole_table(self) -> NDArray[np.float64]:
-        """`table`; of length 1 if samples have weights, so that counts are not whole."""
-        return self.table if self.weights is None else np.zeros(1)
+    def weighted(self) -> Weighted:
+        """The samples with their weights, for kernels."""
+        table = self.table if self.weights is None else np.zeros(1)
+        return Weighted(self.labels, self.n_classes, self.masses, table)
 
     @property
     def sum_y(self) -> float:

@@ -239,20 +239,20 @@ def write_levels(
 
 def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> NDArray[np.float64]:
     """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
-    labels, weights = layout.labels, layout.masses
+    samples = layout.weighted
     if not pairwise:
         totals = np.empty((4, bins.n_features))
         totals[0], totals[1] = layout.total, layout.sum_y
         weighted_dense_sums(
-            chunk.codes, bins.n_levels, labels.astype(np.int32), layout.n_classes,
-            layout.n_classes, weights, totals[2], totals[3], 0, bins.n_features,
+            chunk.codes, bins.n_levels, samples.labels.astype(np.int32), layout.n_classes,
+            layout.n_classes, samples.weights, totals[2], totals[3], 0, bins.n_features,
         )  # fmt: skip
         return totals
     sums = np.empty((8, bins.n_features))
     dropped, everything = np.where(bins.missing, bins.n_values, -1), np.array([0, layout.n])
     grouped_sums(
-        chunk.codes, bins.n_levels, dropped, np.arange(layout.n), everything, labels,
-        layout.n_classes, weights, layout.whole_table, 0, bins.n_features, sums,
+        chunk.codes, bins.n_levels, dropped, np.arange(layout.n), everything, samples, 0,
+        bins.n_features, sums,
     )  # fmt: skip
     return sums[[0, 5, 1, 2]]
 
@@ -442,20 +442,7 @@ def _clogc(c, table):
 
 
 @njit()
-def grouped_sums(
-    codes,
-    n_levels,
-    dropped,
-    order,
-    group_starts,
-    labels,
-    n_classes,
-    weights,
-    table,
-    start,
-    stop,
-    sums,
-):
+def grouped_sums(codes, n_levels, dropped, order, group_starts, samples, start, stop, sums):
     """Write all sums Σ c·log₂c of (feature, partner, class), weighted, missing values left out.
 
     Parameters
@@ -469,11 +456,7 @@ def grouped_sums(
         Samples sorted by the partner's level, then by class; those without the partner left out.
     group_starts : (n_groups + 1,) int64
         Where in `order` each level of the partner begins.
-    labels : (n,) int64
-        Class of each sample.
-    weights : (n,) float64
-    table : (n + 1,) float64
-        c·log₂c if weights are whole counts; of length 1 if they are not.
+    samples : Weighted
     start, stop : int
         Features to count.
     sums : (8, m) float64
@@ -483,6 +466,7 @@ def grouped_sums(
     -----
     O(n + levels) per feature; every cell's weight is summed in the order of `order`.
     """
+    labels, n_classes, weights, table = samples
     most = 0
     for j in range(start, stop):
         most = max(most, n_levels[j])

@@ -178,10 +178,9 @@ def test_weighted_tables_hold_what_a_walk_through_groups_finds():
     weights = rng.random(90)
     encoded, _ = encode(data, Discretiser(), weights=weights)
     counter, partner = Counter(encoded), encoded.partner(2)
-    masses = encoded.layout.weights
-    dense = counter._weighted_dense(partner, masses)
+    dense = counter._weighted_dense(partner)
     chunk = encoded.chunk(0)
-    job = counter._grouped(chunk.codes, np.arange(7), encoded.dropped, partner, masses)
+    job = counter._grouped(chunk.codes, np.arange(7), encoded.dropped, partner)
     job.work(0, 7)
     sums = job.found
     for name, row in zip(("total", "j", "jy", "s", "sy", "y", "js", "jsy"), sums, strict=True):
