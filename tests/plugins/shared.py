@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,16 @@ import pytest
 from numpy.typing import NDArray
 
 import fsframe
-from fsframe.method.selection import Selection
+from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_tables.genetics import PackedGenotypes
 
+ROOT = Path(__file__).parents[2]
 ROWS = 500
+GREEDY = (
+    "mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim", "njmim",
+    "cmi", "jmi3",
+)  # fmt: skip
 CODES = ("kind", "person", "gap", "real", "half", "many", "far", "wide", "near")
 """What is left without these are columns of codes."""
 
@@ -57,15 +63,6 @@ def people(
     return Dataset.from_arrays(X, y, groups=who, group_name="person")
 
 
-def assert_same_bits(found: Selection, expected: Selection) -> None:
-    np.testing.assert_array_equal(found.selected, expected.selected)
-    assert found.scores.tobytes() == expected.scores.tobytes()
-    assert set(found.tables) == set(expected.tables)
-    for name, values in expected.tables.items():
-        assert found.tables[name].tobytes() == values.tobytes(), name
-    assert found.warnings == expected.warnings
-
-
 def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...], **roles: str) -> Dataset:
     """The table in parts that begin at these rows."""
     folder.mkdir()
@@ -98,3 +95,15 @@ def peer(requirement: str, module: str, site: Path) -> Iterator[Any]:
         yield importlib.import_module(module)
     finally:
         sys.path.remove(str(site))
+
+
+def keep_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs keep what a stage computes step by step, as those do that continue after a stop."""
+    kept: dict[int, dict[str, NDArray[Any]]] = {}
+
+    def get(number: int, compute: Callable[[], dict[str, Any]]) -> dict[str, NDArray[Any]]:
+        if number not in kept:
+            kept[number] = {name: np.array(value) for name, value in compute().items()}
+        return kept[number]
+
+    monkeypatch.setattr(Run, "units", lambda *_: SimpleNamespace(get=get))

@@ -6,20 +6,23 @@ import functools
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from contextlib import nullcontext
 
 import attrs
 import numpy as np
+import polars
 import pytest
 
 import fsframe
 from fsframe import Chain
+from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
+from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import shards
 from fsframe_interactions import levels
 from fsframe_interactions.engine import screen
-from tests.plugins.shared import CODES, assert_same_bits, divided, mixed_table
+from tests.plugins.shared import CODES, divided, mixed_table
 
 
 @attrs.frozen
@@ -101,9 +104,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[fsf
 
 
 @pytest.mark.parametrize(("family", "text"), CASES)
-def test_any_division_threads_and_memory_give_the_same_bits(
-    family: str, text: str, tables: Callable[[str], list[fsframe.Dataset]]
-) -> None:
+def test_any_division_threads_and_memory_give_the_same_bits(family, text, tables):
     of, chain = FAMILIES[family], stage(family, text)
     whole, *parts = tables(family)
     expected = chain.select(whole, run=Run(entropy=2))
@@ -114,12 +115,12 @@ def test_any_division_threads_and_memory_give_the_same_bits(
         for data, threads, memory in zip(parts, (1, 2, 3), (1 << 30, 1 << 30, scarce), strict=True)
     ]
     for each in found:
-        assert_same_bits(each, found[0])
+        assert_equal(each, found[0], "otherwise divided")
         np.testing.assert_array_equal(each.selected, expected.selected)
         np.testing.assert_allclose(each.scores, expected.scores, rtol=0, atol=of.rounding)
         assert each.warnings == expected.warnings
         if family == "interactions":
-            assert_same_bits(each, expected)
+            assert_equal(each, expected, "in parts")
         if each.pair_weights is not None and family == "infotheory":
             matrix = expected.pair_weights.matrix
             np.testing.assert_allclose(each.pair_weights.matrix, matrix, atol=1e-11)
@@ -129,21 +130,21 @@ OF_COUNTS = [("infotheory", "jmi:top=4"), ("interactions", "interactions:draws=3
 
 
 @pytest.mark.parametrize(("family", "text"), OF_COUNTS)
-def test_workers_give_the_same_bits(family: str, text: str, tmp_path: Path) -> None:
+def test_workers_give_the_same_bits(family, text, tmp_path):
     data = divided(mixed_table(*FAMILIES[family].without), tmp_path / "p", (300,))
     chain = stage(family, text)
     expected = chain.select(data)
     with ThreadPoolExecutor(3) as pool:
-        assert_same_bits(chain.select(data, run=Run(executor=pool)), expected)
+        assert_equal(chain.select(data, run=Run(executor=pool)), expected, "with workers")
     if family == "interactions":  # Other processes do not know of shards that are small.
         with open_engine("processes", workers=2) as engine:
-            assert_same_bits(chain.select(data, run=Run(executor=engine)), expected)
+            assert_equal(chain.select(data, run=Run(executor=engine)), expected, "with workers")
 
 
 @pytest.mark.parametrize(("family", "text"), OF_COUNTS)
 def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
-    family: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    family, text, tmp_path, monkeypatch
+):
     module, name, files = {
         "infotheory": (shards, "_new_shards", ("000001.shard", "index")),
         "interactions": (levels, "_write_new", ("planes", "index")),
@@ -152,7 +153,7 @@ def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
     chain, made = stage(family, text), []
     expected, real = chain.select(data), getattr(module, name)
     monkeypatch.setattr(module, name, lambda *given: made.append(1) or real(*given))
-    assert_same_bits(chain.select(data), expected)
+    assert_equal(chain.select(data), expected, "again")
     assert not made
     (folder,) = (path for path in data.matrix.cache_folder.iterdir() if path.is_dir())
     for place, gone in itertools.product(files, (False, True)):
@@ -160,8 +161,71 @@ def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
         content[len(content) // 2] ^= 1
         (folder / place).unlink() if gone else (folder / place).write_bytes(content)
         made.clear()
-        assert_same_bits(chain.select(data), expected)
+        assert_equal(chain.select(data), expected, "again")
         assert len(made) == 1, (place, gone)
     # Nothing is left of what was made on the way.
     left = sorted(path.name for path in data.matrix.cache_folder.iterdir())
     assert left == sorted(["facts", folder.name])
+
+
+SCARCE = {
+    "relief": ("relieff:m=10", "160 bytes for each of 545 rows"),
+    "margin": ("im4e:prototypes=200", "prototypes"),
+    "interactions": ("interactions", "interactions: 192 bytes for each of 500 rows"),
+}
+
+
+@pytest.mark.parametrize("family", SCARCE)
+def test_too_little_memory_for_what_is_drawn_or_counted_is_said(family, tables):
+    (text, said), data = SCARCE[family], tables(family)[-1]
+    with pytest.raises(RequestError, match=said):
+        Chain.parse(text).select(data, run=Run(memory=min(20_000, 40 * data.n_samples)))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A table in parts, of which four columns may be in memory; the target, classes or numbers."""
+    frame = mixed_table("kind", "person", "gap", "near", "wide", "far", twins=30)
+    numbers = frame.with_columns(y=polars.col("y") + polars.col("real0"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSFRAME_TABLE_MEMORY", str(8 * len(frame) * 4))
+        folder = tmp_path_factory.mktemp("large")
+        yield {"classes": divided(frame, folder / "c", (150,)),
+               "numbers": divided(numbers, folder / "n", (150,))}  # fmt: skip
+
+
+NEEDED = "needs its table in memory"
+ASKED = {
+    **dict.fromkeys(("relieff:m=100", "relief:m=7", "mim:top=3 relieff:top=2", "interactions"), ""),
+    "relieff": "or use m=1000",
+    "relieff:m=9,ties=index": NEEDED,
+    "relieff:m=9,ramp=[0.1,0.5]": NEEDED,
+    "multisurf:m=9": NEEDED,
+    "relieff:m=9,permutations=99": NEEDED,
+    **dict.fromkeys(("cmi", "jmi:stop=significant", "mim npfs"), f"{NEEDED}.*such as mim:top="),
+    "mim:top=7 relieff": f"{NEEDED}.*such as mim:top=",
+    "immigrate": "prototypes=4000: rows are drawn over the parts",
+    # Not fewer than the rows: all of them would be needed.
+    "im4e:prototypes=5000": NEEDED,
+}
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_what_needs_the_whole_table_is_refused_before_work_with_what_would_do(text, large):
+    with pytest.raises(DataError, match=ASKED[text]) if ASKED[text] else nullcontext() as told:
+        Chain.parse(text).check_request(large["classes"])
+    assert told is None or ("m=1000" in str(told.value)) == text.endswith("relieff")
+
+
+def test_pairs_of_a_numeric_target_need_the_whole_table(large):
+    with pytest.raises(DataError, match=f"interactions {NEEDED}"):
+        Chain.parse("interactions").check_request(large["numbers"])
+    with pytest.raises(DataError, match=NEEDED):
+        fsframe.selectors["relieff"]().select(large["classes"])
+
+
+def test_what_needs_the_table_in_memory_loads_it_where_it_fits(tables):
+    whole, data = tables("relief")[0], tables("relief")[-1]
+    knn = "mim:estimator=knn,top=2"
+    for text in ("relieff:top=3", "cmi:top=3", "mim:top=5 relieff:top=2", knn):
+        assert_equal(Chain.parse(text).select(data), Chain.parse(text).select(whole), text)

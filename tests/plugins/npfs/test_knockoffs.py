@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import attrs
 import numpy as np
 import pytest
 
-from fsframe import Chain, Dataset, Run
+from fsframe import Chain, Dataset, Run, Selection
 from fsframe.errors import DataError, RequestError
 from fsframe_npfs.methods.knockoffs import (
     Knockoffs,
@@ -15,6 +18,7 @@ from fsframe_npfs.methods.knockoffs import (
     kept_by_e_values,
     least_reconstructable,
 )
+from tests.plugins.shared import keep_steps
 
 ALONE = np.full(5, -1)
 
@@ -27,7 +31,7 @@ def correlation(seed: int = 0, p: int = 5) -> np.ndarray:
 
 
 @pytest.mark.parametrize("construction", ["mvr", "equicorrelated"])
-def test_knockoffs_have_the_joint_covariance_that_exchange_needs(construction: str) -> None:
+def test_knockoffs_have_the_joint_covariance_that_exchange_needs(construction):
     R = correlation()
     S = least_reconstructable(R) if construction == "mvr" else equicorrelated(R, ALONE)
     draw = np.random.default_rng(1)
@@ -37,7 +41,7 @@ def test_knockoffs_have_the_joint_covariance_that_exchange_needs(construction: s
     np.testing.assert_allclose(np.cov(both.T), expected, atol=0.015)
 
 
-def test_knockoffs_of_the_case_that_the_package_knockoff_tests() -> None:
+def test_knockoffs_of_the_case_that_the_package_knockoff_tests():
     # `test_create.R`, equicorrelated Gaussian knockoffs: cov(X, knockoffs) = Σ - s I with
     # s = min(1, 2 λ), λ the smallest eigenvalue of Σ. Ours stay inside by a thousandth.
     sigma = np.array([[1.0, 0.55, 0.2], [0.55, 1.0, 0.55], [0.2, 0.55, 1.0]])
@@ -46,7 +50,7 @@ def test_knockoffs_of_the_case_that_the_package_knockoff_tests() -> None:
     np.testing.assert_allclose(S, 0.999 * s * np.eye(3), rtol=1e-9, atol=1e-12)
 
 
-def test_no_other_diagonal_is_harder_to_reconstruct() -> None:
+def test_no_other_diagonal_is_harder_to_reconstruct():
     def objective(s: np.ndarray) -> float:
         return float(np.trace(np.linalg.inv(2 * R - np.diag(s))) + (1 / s).sum())
 
@@ -59,7 +63,7 @@ def test_no_other_diagonal_is_harder_to_reconstruct() -> None:
             assert objective(best) <= objective(other) * (1 + 1e-9)
 
 
-def test_groups_of_features_share_a_block() -> None:
+def test_groups_of_features_share_a_block():
     R, sets = correlation(2), np.array([0, 0, -1, 1, 1])
     S = equicorrelated(R, sets)
     gamma = S[0, 0] / R[0, 0]
@@ -69,7 +73,7 @@ def test_groups_of_features_share_a_block() -> None:
     assert np.linalg.eigvalsh(2 * R - S)[0] > -1e-12
 
 
-def test_one_copy_with_e_values_is_the_knockoff_filter() -> None:
+def test_one_copy_with_e_values_is_the_knockoff_filter():
     draw = np.random.default_rng(4)
     for _ in range(50):
         leads = draw.normal(size=30) + 2 * (np.arange(30) < 12)
@@ -87,7 +91,7 @@ def linear(seed: int, causes: int, n: int = 150, p: int = 30) -> Dataset:
     return Dataset.from_arrays(X, y, name="linear")
 
 
-def test_most_causes_are_kept_and_few_others() -> None:
+def test_most_causes_are_kept_and_few_others():
     false, power = [], []
     causes = set(range(0, 24, 2))
     for seed in range(8):
@@ -100,20 +104,20 @@ def test_most_causes_are_kept_and_few_others() -> None:
     assert np.mean(false) < 0.3
 
 
-def test_nothing_is_kept_of_noise_and_the_reason_is_said() -> None:
+def test_nothing_is_kept_of_noise_and_the_reason_is_said():
     found = Chain.parse("correlation:threshold=1 knockoffs:copies=4").select(linear(1, 0), seed=1)
     assert not found.selected.size
     assert any("at least 10 have to be found" in line for line in found.warnings)
 
 
-def test_too_few_features_are_told_before_the_run() -> None:
+def test_too_few_features_are_told_before_the_run():
     data = linear(0, 2, p=8)
     [said] = Knockoffs().forewarnings(data, None)
     assert "at least 10 features have to be found, and there are 8" in said
     assert not list(Knockoffs(level=0.4, copies=2).forewarnings(data, None))
 
 
-def test_groups_are_kept_whole() -> None:
+def test_groups_are_kept_whole():
     data = linear(2, 12)
     names = data.feature_names
     groups = {f"pair{k}": (names[2 * k], names[2 * k + 1]) for k in range(15)}
@@ -124,22 +128,18 @@ def test_groups_are_kept_whole() -> None:
     assert kept and all((column ^ 1) in kept for column in kept)
 
 
-def test_ranks_map_knockoffs_back_into_the_range_of_each_column() -> None:
+def test_ranks_map_knockoffs_back_into_the_range_of_each_column():
     draw = np.random.default_rng(0)
     X = np.exp(3 * draw.normal(size=(100, 12)))
-    seen: list[np.ndarray] = []
-
-    class Spy:
-        def select(self, data: Dataset, upstream: object = None, run: object = None) -> object:
-            seen.append(data.X.copy())
-            return Chain.parse("correlation:threshold=1").select(data)
-
-    data = Dataset.from_arrays(X, draw.normal(size=100), name="heavy")
-    Knockoffs(copies=1, marginals="ranks").select_wrapped(Spy(), data, None, Run())
-    assert seen[0].min() >= X.min() and seen[0].max() <= X.max()
+    data, base = (
+        Dataset.from_arrays(X, draw.normal(size=100), name="heavy"),
+        Always(np.arange(24.0)),
+    )
+    Knockoffs(copies=1, marginals="ranks").select_wrapped(base, data, None, Run())
+    assert base.seen[0].min() >= X.min() and base.seen[0].max() <= X.max()
 
 
-def test_nominal_columns_groups_of_rows_and_constant_tables_are_refused() -> None:
+def test_nominal_columns_groups_of_rows_and_constant_tables_are_refused():
     data = linear(0, 2)
     people = Dataset.from_arrays(data.X, data.y, groups=np.arange(150) // 5)
     with pytest.raises(DataError, match="drawn row by row"):
@@ -149,39 +149,29 @@ def test_nominal_columns_groups_of_rows_and_constant_tables_are_refused() -> Non
         Chain.parse("correlation knockoffs").select(nominal)
 
 
-def test_a_base_without_scores_is_refused() -> None:
-    class Without:
-        def select(self, data: Dataset, upstream: object = None, run: object = None) -> object:
-            from fsframe import Selection
+@attrs.frozen
+class Always:
+    """A base that gives the same scores of any table."""
 
-            return Selection(selected=[0], scores=np.full(data.n_features, np.nan))
+    scores: np.ndarray
+    warnings: Sequence[str] = ()
+    seen: list[np.ndarray] = attrs.field(factory=list)
 
+    def select(self, data: Dataset, upstream: object = None, run: object = None) -> Selection:
+        self.seen.append(data.X.copy())
+        scores = self.scores[: data.n_features]
+        return Selection(selected=[0], scores=scores, warnings=self.warnings)
+
+
+def test_a_base_without_scores_is_refused():
     with pytest.raises(RequestError, match="gives no scores"):
-        Knockoffs().select_wrapped(Without(), linear(0, 2), None, Run())
+        Knockoffs().select_wrapped(Always(np.full(60, np.nan)), linear(0, 2), None, Run())
 
 
-def test_copies_kept_by_an_earlier_attempt_bring_their_warnings() -> None:
-    kept: dict[int, dict[str, np.ndarray]] = {}
-
-    class Steps:
-        def get(self, number, compute):  # type: ignore[no-untyped-def]
-            if number not in kept:
-                kept[number] = {name: np.array(value) for name, value in compute().items()}
-            return kept[number]
-
-    class Interrupted(Run):
-        def units(self, text, data, upstream=None):  # type: ignore[no-untyped-def]
-            return Steps()
-
-    class Warns:
-        def select(self, data: Dataset, upstream: object = None, run: object = None) -> object:
-            from fsframe import Selection
-
-            return Selection(
-                selected=[0], scores=np.arange(data.n_features, dtype=float), warnings=["few rows"]
-            )
-
+def test_copies_kept_by_an_earlier_attempt_bring_their_warnings(monkeypatch):
+    keep_steps(monkeypatch)
     data, stage = linear(0, 2), Knockoffs(copies=2)
-    first, again = (stage.select_wrapped(Warns(), data, None, Interrupted()) for _ in range(2))
+    base = Always(np.arange(2.0 * data.n_features), ["few rows"])
+    first, again = (stage.select_wrapped(base, data, None, Run()) for _ in range(2))
     assert "in 2 of 2 copies: few rows" in first.warnings
     assert first.warnings == again.warnings

@@ -1,7 +1,8 @@
-"""Nulls that hold their level: label permutations and disjoint shards."""
+"""Nulls: their tails, critical values and corrections; levels of permuted labels and of shards."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import attrs
@@ -9,24 +10,154 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import PluginError
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.decisions import decide_by_centred_counts, shrinkage_factor
+from fsframe_npfs.engine.decisions import (
+    adjusted,
+    decide_by_centred_counts,
+    level_of_one_test,
+    shrinkage_factor,
+)
+from fsframe_npfs.engine.nulls import (
+    binomial_tail,
+    clopper_pearson,
+    critical_value,
+    hoeffding,
+    least_bootstraps,
+    permutation_tail,
+    poisson_binomial_tail,
+    selection_tail,
+)
 from fsframe_npfs.methods.npfs import Npfs
 from tests.plugins.shared import people
 
 from .conftest import TinyMim, outcome, slides
 
 
+@pytest.mark.parametrize("n", [1, 2, 17, 500])
+@pytest.mark.parametrize("p0", [0.0, 0.004, 0.1, 0.5, 0.96, 1.0])
+def test_binomial_tail_is_scipys_survival_function(n, p0):
+    z = np.arange(n + 2)
+    np.testing.assert_allclose(
+        binomial_tail(n, p0), stats.binom.sf(z - 1, n, p0), rtol=1e-9, atol=1e-300
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.2])
+def test_critical_value_is_the_inverse_binomial_distribution_function(alpha):
+    for n in (1, 2, 5, 10, 50, 100, 500):
+        for k in (1, 3, 10, 25, 49):
+            expected = stats.binom.ppf(1 - alpha, n, k / 50)
+            assert critical_value(binomial_tail(n, k / 50), alpha) == expected, (n, k)
+
+
+def test_a_tail_that_equals_alpha_exactly_counts_as_reached():
+    # 0.1 squared is 0.010000000000000002 in binary; on paper it is 0.01.
+    assert critical_value(binomial_tail(2, 0.1), 0.01) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_poisson_binomial_tail_agrees_with_scipy_and_never_rises(p):
+    tail = poisson_binomial_tail(p)
+    expected = stats.poisson_binom.sf(np.arange(-1, len(p)), np.array(p))
+    np.testing.assert_allclose(tail[:-1], expected, rtol=1e-9, atol=1e-12)
+    assert tail[0] == 1 and tail[-1] == 0 and (np.diff(tail) <= 1e-15).all()
+
+
+def test_poisson_binomial_of_equal_chances_is_binomial_far_into_the_tail():
+    np.testing.assert_allclose(
+        poisson_binomial_tail(np.full(300, 0.07)), binomial_tail(300, 0.07), rtol=1e-9, atol=1e-270
+    )
+
+
+def test_varying_numbers_kept_make_the_null_narrower_than_their_mean():
+    # The variance of a sum of Bernoulli trials is largest when all chances are equal.
+    mixed = selection_tail([2, 18] * 50, 20)
+    equal = selection_tail([10] * 100, 20)
+    assert critical_value(mixed, 0.01) < critical_value(equal, 0.01)
+    np.testing.assert_allclose(mixed, poisson_binomial_tail([0.1, 0.9] * 50))
+
+
+def test_bias_adds_to_p0_and_is_refused_above_one():
+    np.testing.assert_array_equal(selection_tail([5] * 10, 50, 0.1), binomial_tail(10, 0.2))
+    with pytest.raises(ValueError, match="above one"):
+        selection_tail([5, 45], 50, 0.2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.001, 0.999), st.floats(0.0001, 0.5))
+def test_least_bootstraps_is_the_first_number_that_can_be_relevant(p0, alpha):
+    n = least_bootstraps(p0, alpha)
+    assert n is not None
+    assert critical_value(binomial_tail(n, p0), alpha) < n
+    if n > 1:
+        assert critical_value(binomial_tail(n - 1, p0), alpha) == n - 1
+
+
+def test_permutation_tail_counts_the_observed_one_in():
+    # Six permuted counts, two of them zero and not listed; n = 3.
+    tail = permutation_tail(np.array([3, 1, 1, 2]), n=3, size=6)
+    np.testing.assert_allclose(tail, [1, 5 / 7, 3 / 7, 2 / 7, 0])
+    assert critical_value(tail, 0.3) == 2
+    assert critical_value(tail, 0.1) == 3
+
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
+
+
+@settings(max_examples=100, deadline=None)
+@given(p_values, st.floats(0.001, 0.3), st.integers(0, 50))
+def test_benjamini_hochberg_is_the_step_up_procedure(p, alpha, others):
+    tests = p.size + others
+    ranked = np.sort(p)
+    lines = alpha * np.arange(1, p.size + 1) / tests
+    under = np.flatnonzero(ranked <= lines)
+    rejected = p <= ranked[under[-1]] if under.size else np.zeros(p.size, bool)
+    np.testing.assert_allclose(adjusted(p, "bonferroni", tests), np.minimum(1, tests * p))
+    found = adjusted(p, "bh", tests)
+    # Where p equals its level up to rounding either answer is right.
+    if np.abs(ranked - lines).min() > 1e-12:
+        np.testing.assert_array_equal(found <= alpha, rejected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(p_values, st.sampled_from(["none", "bonferroni", "bh"]), st.floats(0.001, 0.3))
+def test_level_of_one_test_rejects_what_the_adjusted_values_reject(p, correction, alpha):
+    level = level_of_one_test(p, alpha, correction)
+    # Where p equals its level up to rounding either answer is right.
+    clear = np.abs(p - level) > 1e-12
+    np.testing.assert_array_equal((p <= level)[clear], (adjusted(p, correction) <= alpha)[clear])
+
+
+def test_hoeffding_interval_covers_at_its_rate():
+    z = np.random.default_rng(1).binomial(40, 0.3, size=4000)
+    lower, upper = hoeffding(z, 40, 0.1)
+    assert ((lower <= 0.3) & (upper >= 0.3)).mean() >= 0.9
+    low, high = hoeffding([0, 40], 40, 0.1)
+    assert low[0] == 0 and high[1] == 1
+
+
+@pytest.mark.parametrize("z", [0, 1, 7, 19, 20])
+def test_clopper_pearson_is_scipys_exact_interval(z):
+    interval = stats.binomtest(z, 20).proportion_ci(0.99, method="exact")
+    lower, upper = clopper_pearson([z], 20, 0.01)
+    np.testing.assert_allclose([lower[0], upper[0]], [interval.low, interval.high], rtol=1e-9)
+
+
+# Label permutations and disjoint shards
+
+
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
     return test.select_wrapped(base, data, None, Run(entropy=seed)).selected
 
 
-def test_permutation_null_holds_its_level_where_nothing_is_relevant() -> None:
+def test_permutation_null_holds_its_level_where_nothing_is_relevant():
     # 15 tables of 40 features: 6 false ones are allowed in all, and the published form names
     # hundreds. Three standard deviations of a count of 6 are 7.
     for test in (Npfs(n=20, permutations=24), Npfs(n=12, permutations=24, statistic="counts")):
@@ -36,7 +167,7 @@ def test_permutation_null_holds_its_level_where_nothing_is_relevant() -> None:
     assert sum(named(published, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
 
 
-def test_shards_hold_their_level_and_find_what_is_there() -> None:
+def test_shards_hold_their_level_and_find_what_is_there():
     test = Npfs(null="shards", n=20)
     false = sum(named(test, TinyMim(k=5), slides(s, 2000, 50, 0), s).size for s in range(20))
     assert false <= 10 + 3 * np.sqrt(10)
@@ -44,41 +175,15 @@ def test_shards_hold_their_level_and_find_what_is_there() -> None:
     assert set(found) == set(range(10))
 
 
-def test_shards_partition_the_rows_and_p0_is_k_over_K() -> None:
-    tables = outcome(TinyMim(k=5), slides(0), null="shards", n=8).tables
-    assert tables["bootstrap-matrix"].shape == (8, 50)
-    np.testing.assert_allclose(tables["p0"], 0.1)
+def own_p_values(rows: np.ndarray) -> np.ndarray:
+    return (rows >= rows[0]).mean(axis=0)
 
 
-def test_own_null_compares_each_feature_with_itself() -> None:
-    data = slides(0, 500, 20, 3)
-    found = outcome(
-        TinyMim(k=4), data, n=30, alpha=0.05, compare="own", permutations=19, statistic="counts"
-    )
-    null, z = found.tables["null-z"], found.tables["z"]
-    assert null.shape == (19, 20)
-    np.testing.assert_allclose(found.tables["p-values"], (1 + (null >= z).sum(axis=0)) / 20)
-    assert set(found.selected) == set(np.flatnonzero(found.tables["p-values"] <= 0.05))
+def pooled_p_values(rows: np.ndarray) -> np.ndarray:
+    return (rows.ravel()[:, None] >= rows[0]).mean(axis=0)
 
 
-def test_pooled_p_values_count_all_permuted_counts() -> None:
-    found = outcome(
-        TinyMim(k=4),
-        slides(0, 500, 20, 3),
-        n=30,
-        permutations=6,
-        compare="pooled",
-        statistic="counts",
-    )
-    z = found.tables["z"]
-    pool = np.concatenate((z, found.tables["null-z"].ravel()))
-    assert pool.size == 140
-    expected = (pool[:, None] >= z).sum(axis=0) / 140
-    np.testing.assert_allclose(found.tables["p-values"], expected)
-    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
-
-
-def centred_p_values(rows: np.ndarray, unlisted: int) -> np.ndarray:
+def centred_p_values(rows: np.ndarray, unlisted: int = 0) -> np.ndarray:
     """The definition, one labelling and one feature at a time."""
     permutations = len(rows) - 1
     full = np.column_stack((rows, np.zeros((len(rows), unlisted))))
@@ -90,21 +195,34 @@ def centred_p_values(rows: np.ndarray, unlisted: int) -> np.ndarray:
     return np.array(reached) / ((1 + permutations) * full.shape[1])
 
 
-def test_centred_p_values_take_the_mean_of_the_other_labellings_off() -> None:
-    found = outcome(TinyMim(k=4), slides(0, 500, 20, 3), n=30, permutations=7, statistic="counts")
+@pytest.mark.parametrize(
+    ("compare", "definition", "permutations", "alpha"),
+    [
+        ("own", own_p_values, 19, 0.05),
+        ("pooled", pooled_p_values, 6, 0.01),
+        ("centred", centred_p_values, 7, 0.01),
+    ],
+)
+def test_p_values_of_counts_follow_from_the_counts_of_all_labellings(
+    compare, definition, permutations, alpha
+):
+    found = outcome(
+        TinyMim(k=4), slides(0, 500, 20, 3), n=30, permutations=permutations, alpha=alpha,
+        compare=compare, statistic="counts",
+    )  # fmt: skip
     rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
-    np.testing.assert_allclose(found.tables["p-values"], centred_p_values(rows, 0))
-    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
-    np.testing.assert_array_equal(
-        found.tables["relevant"], found.tables["z"] > found.tables["critical-value"]
-    )
+    assert rows.shape == (1 + permutations, 20)
+    np.testing.assert_allclose(found.tables["p-values"], definition(rows))
+    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= alpha)
+    assert set(found.selected) == set(np.flatnonzero(found.tables["relevant"]))
+    if compare == "centred":
+        over = found.tables["z"] > found.tables["critical-value"]
+        np.testing.assert_array_equal(found.tables["relevant"], over)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(
-    data: st.DataObject,
-) -> None:
+def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(data):
     n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(2, 8))
     counts = st.lists(st.integers(0, n), min_size=m, max_size=m)
     z = np.array(data.draw(counts))
@@ -114,13 +232,13 @@ def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(
     verdict = decide_by_centred_counts(
         z, null, n, alpha=alpha, correction="none", tests=m + unlisted
     )
-    p = centred_p_values(np.vstack((z, null)).astype(float), unlisted)
+    p = centred_p_values(np.vstack((z, null)).astype(float), unlisted=unlisted)
     np.testing.assert_allclose(verdict.p, p)
     np.testing.assert_array_equal(verdict.relevant, (p <= alpha + 1e-12) & (z > 0))
     np.testing.assert_array_equal(verdict.relevant, (z > verdict.critical) & (z > 0))
 
 
-def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ() -> None:
+def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ():
     rng = np.random.default_rng(0)
     alike = rng.binomial(50, 0.2, size=(11, 200))
     own = rng.binomial(50, rng.random(200), size=(11, 200))
@@ -128,19 +246,19 @@ def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ
     assert shrinkage_factor(own, 200) > 0.95
 
 
-def test_number_of_permutations_follows_from_alpha_where_it_is_left_out() -> None:
+def test_number_of_permutations_follows_from_alpha_where_it_is_left_out():
     found = outcome(TinyMim(), slides(0, 100, 22), n=3, alpha=0.0004)
     assert len(found.tables["mean-scores"]) == 114  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
 
 
-def test_permuted_counts_do_not_depend_on_the_true_label() -> None:
+def test_permuted_counts_do_not_depend_on_the_true_label():
     # Relevant features must not leak into the null: its mean is k/K for each of them.
     found = outcome(TinyMim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts")
     mean = found.tables["null-z"].mean(axis=0) / 50
     assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
 
 
-def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps() -> None:
+def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps():
     data = slides(0, 500, 30, 3)
     upstream = TinyMim(k=4).select(data)
     plain, after = (
@@ -170,7 +288,7 @@ class _Null(RelabellingNull):
     ],
     ids=["short", "type", "values", "raises"],
 )
-def test_labels_that_are_none_are_refused_with_the_name_of_the_null(gives: Any, words: str) -> None:
+def test_labels_that_are_none_are_refused_with_the_name_of_the_null(gives, words):
     class Wrong(_Null):
         pass
 
@@ -188,7 +306,7 @@ class _Counts(CountNull):
 
 
 @pytest.mark.parametrize("numbers", [(1, 0), (1, 0.5, 0.6, 0), (0.9, 0.5, 0.1, 0), (1, 1, 1, 1)])
-def test_a_tail_that_is_none_is_refused(numbers: Any) -> None:
+def test_a_tail_that_is_none_is_refused(numbers):
     null = _Counts()
     null.numbers = numbers
     with pytest.raises(PluginError, match="gave no tail"):
@@ -200,25 +318,12 @@ def test_a_tail_that_is_none_is_refused(numbers: Any) -> None:
 # Rows in groups
 
 
-def named_of_people(tables: int) -> tuple[int, int]:
-    """Features named with groups and without, of 12 in each table that mean nothing."""
-    chain = Chain.parse("mim:top=3 npfs:n=20,permutations=10,alpha=0.05")
-    with_groups = without = 0
-    for seed in range(tables):
-        data = people(seed, 24, 8, 12)
-        with_groups += chain.run(data, seed=seed).selected.size
-        without += chain.run(attrs.evolve(data, groups=None), seed=seed).selected.size
-    return with_groups, without
-
-
 def test_people_are_not_found_where_only_people_differ():
-    with_groups, without = named_of_people(6)
-    # 72 × 0.05 = 3.6 are promised.
-    assert with_groups <= 8 < without
-
-
-@pytest.mark.slow
-def test_the_level_is_held_by_groups_and_not_by_rows():
-    with_groups, without = named_of_people(30)
-    # Two standard errors of 360 × 0.05, features of one table taken as dependent.
-    assert with_groups <= 30 < 45 < without
+    """Of 12 features in each of six tables none means anything: 72 × 0.05 = 3.6 are promised."""
+    chain = Chain.parse("mim:top=3 npfs:n=20,permutations=10,alpha=0.05")
+    named = {True: 0, False: 0}
+    for seed, grouped in itertools.product(range(6), named):
+        data = people(seed, 24, 8, 12)
+        table = data if grouped else attrs.evolve(data, groups=None)
+        named[grouped] += chain.run(table, seed=seed).selected.size
+    assert named[True] <= 8 < named[False]

@@ -58,9 +58,7 @@ def assert_as_in_the_reference(ranked: Any, name: str, seed: int, features: int,
 
 @pytest.mark.parametrize("features", [50, 100, 250])
 @pytest.mark.parametrize("fraction", [1.0, 0.75])
-def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
-    features: int, fraction: float
-) -> None:
+def test_every_seed_gives_the_reference_selection_at_500_bootstraps(features, fraction):
     for seed in range(3):
         ranked = reference_matrix(TinyMim(k=25), seed, features, fraction)
         assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
@@ -69,16 +67,14 @@ def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
 @pytest.mark.parametrize(
     ("seed", "fraction"), [(0, 1.0), pytest.param(1, 0.75, marks=pytest.mark.slow)]
 )
-def test_jmi_gives_the_reference_selection_at_500_bootstraps(seed: int, fraction: float) -> None:
+def test_jmi_gives_the_reference_selection_at_500_bootstraps(seed, fraction):
     ranked = reference_matrix(Chain.parse("jmi:top=25"), seed, 50, fraction)
     assert_as_in_the_reference(ranked, "jmi", seed, 50, fraction)
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 100), (10, 100), (25, 100), (15, 300)])
 @pytest.mark.parametrize("variant", ["published", "matlab"])
-def test_selector_reproduces_the_size_curves_within_their_spread(
-    k: int, n: int, variant: str
-) -> None:
+def test_selector_reproduces_the_size_curves_within_their_spread(k, n, variant):
     fraction, inequality = {"published": (1.0, "gt"), "matlab": (0.75, "ge")}[variant]
     (row,) = (
         r
@@ -100,7 +96,7 @@ def test_selector_reproduces_the_size_curves_within_their_spread(
 
 
 @pytest.mark.parametrize("bias", ["0.05", "0.2", "k/K"])
-def test_bias_term_shrinks_the_set_as_in_the_reference(bias: str) -> None:
+def test_bias_term_shrinks_the_set_as_in_the_reference(bias):
     (row,) = (
         r
         for r in table("bias_mim.csv")
@@ -115,7 +111,7 @@ def test_bias_term_shrinks_the_set_as_in_the_reference(bias: str) -> None:
     assert abs(np.mean(sizes) - float(row["selected"])) <= 1.0
 
 
-def test_tables_hold_what_the_test_is_made_of() -> None:
+def test_tables_hold_what_the_test_is_made_of():
     found = outcome(TinyMim(k=5), slides(0), null="published", n=40)
     tables = found.tables
     assert tables["bootstrap-matrix"].shape == (40, 50)
@@ -136,7 +132,7 @@ def test_tables_hold_what_the_test_is_made_of() -> None:
     assert "does not keep its level" in found.warnings[0]
 
 
-def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null() -> None:
+def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null():
     class Varying(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
             found = super()._select_many(data, counts, upstream, run)
@@ -154,7 +150,7 @@ def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null() -> None
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.01, 0.001])
-def test_the_plain_program_decides_the_same(alpha: float) -> None:
+def test_the_plain_program_decides_the_same(alpha):
     test = Npfs(null="published", n=40, alpha=alpha)
     tables = test.select_wrapped(TinyMim(k=5), slides(1), None, Run()).tables
     wanted = plain.neyman_pearson(tables["bootstrap-matrix"], alpha)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
 from fsframe_infotheory.methods.criteria import Mim
-from fsframe_npfs.engine.forecasts import likely_exceedances, remedy, reversal_probability
+from fsframe_npfs.engine.forecasts import (
+    QUANTILE,
+    likely_exceedances,
+    remedy,
+    reversal_probability,
+)
+from fsframe_npfs.engine.labellings import MeanScores
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
+from fsframe_npfs.methods import procedure
 from fsframe_npfs.methods.npfs import Npfs
 
 from .conftest import TinyMim, outcome, slides
 
 
-def test_stopping_early_uses_the_critical_value_for_the_number_drawn() -> None:
+def test_stopping_early_uses_the_critical_value_for_the_number_drawn():
     # Every feature is clear: 4 relevant ones always win, k = 4.
     data = slides(0, 3000, 12, 4)
     test = Npfs(null="published", n=500, settle=0.01)
@@ -32,7 +35,7 @@ def test_stopping_early_uses_the_critical_value_for_the_number_drawn() -> None:
     assert set(np.flatnonzero(tables["relevant"])) == {0, 1, 2, 3}
 
 
-def test_decisions_are_those_of_all_bootstraps() -> None:
+def test_decisions_are_those_of_all_bootstraps():
     saved = 0
     for seed in range(2):
         data = slides(seed, 1000, 20, 4)
@@ -50,7 +53,7 @@ def test_decisions_are_those_of_all_bootstraps() -> None:
     assert saved > 0
 
 
-def test_size_stays_within_alpha_plus_the_error_of_settling() -> None:
+def test_size_stays_within_alpha_plus_the_error_of_settling():
     # Independent Bernoulli counts at p0 itself, looked at again and again.
     rng = np.random.default_rng(0)
     plan, p0, alpha, error, runs = looks(300), 0.2, 0.05, 0.02, 4000
@@ -71,72 +74,42 @@ def test_size_stays_within_alpha_plus_the_error_of_settling() -> None:
     assert naive.mean() > alpha + error
 
 
-def test_looks_end_at_n_and_grow() -> None:
+def test_looks_end_at_n_and_grow():
     assert looks(20) == [20] and looks(21) == [20, 21]
     assert looks(1000)[-1] == 1000 and len(looks(1000)) < 13
 
 
-_KILLED = """
-import os, signal, sys
-import fsframe
-from fsframe.chains.chain import Chain
-from fsframe.storage.checkpoint import Checkpoint
-from fsframe_npfs.methods import procedure
-from fsframe_npfs.engine.labellings import MeanScores
-
-looks, fits = [], []
-commit = Checkpoint.commit
-
-def at_once(checkpoint, *arguments):
-    commit(checkpoint, *arguments)
-    checkpoint.flush()
-
-Checkpoint.commit = at_once
-run_base, add = procedure.Procedure._run_base, MeanScores.add
-
-def look(trial, *arguments):
-    looks.append(trial.fits)
-    return run_base(trial, *arguments)
-
-def fit(standings, *arguments):
-    if len(looks) == 2:
-        fits.append(1)
-        if len(fits) == int(sys.argv[3]):
-            os.kill(os.getpid(), signal.SIGKILL)
-    return add(standings, *arguments)
-
-procedure.Procedure._run_base = look
-MeanScores.add = fit
-Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys.argv[1] + ".h5")
-"""
-
-
-def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, monkeypatch):
     data = slides(7, 120, 20, 3)
-    lines = np.column_stack([data.X.astype(int), data.y]).tolist()
-    header = ",".join([*data.feature_names, "class"])
-    stem = tmp_path / "table"
-    stem.with_suffix(".csv").write_text(
-        "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
+    chain = Chain.parse(
+        "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=1600"
     )
-    text = "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=1600"
-    chain = Chain.parse(text)
-    child = subprocess.run([sys.executable, "-c", _KILLED, str(stem), text, "150"], check=False)
-    assert child.returncode == -signal.SIGKILL
-    table = fsframe.read(stem.with_suffix(".csv"))
-    whole = chain.run(table, seed=4)
+    looks, fits, made = [], [], []
+    run_base, add, fitted = procedure.Procedure._run_base, MeanScores.add, Mim.select_many
+
+    def look(trial: Any, *arguments: Any) -> Any:
+        looks.append(trial.fits)
+        return run_base(trial, *arguments)
+
+    def stop_in_the_second(standings: Any, *arguments: Any) -> Any:
+        fits.append(len(looks))
+        if fits.count(2) == 150:
+            raise KeyboardInterrupt
+        return add(standings, *arguments)
+
+    def counted(self: Any, data: Any, counts: Any, *rest: Any) -> Any:
+        made.append(len(counts))
+        return fitted(self, data, counts, *rest)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(procedure.Procedure, "_run_base", look)
+        patch.setattr(MeanScores, "add", stop_in_the_second)
+        chain.run(data, seed=4, out=tmp_path / "run.h5")
+    whole = chain.run(data, seed=4)
     numbers = whole.stages[-1].selection.tables["numbers"]
     assert numbers.tolist() == [96, 480, 3], "three more looks"
-    made = []
-    fitted = Mim.select_many
-    monkeypatch.setattr(
-        Mim, "select_many", lambda self, data, counts, *rest: (
-            made.append(len(counts)), fitted(self, data, counts, *rest))[1]
-    )  # fmt: skip
-    resumed = chain.run(table, seed=4, out=stem.with_suffix(".h5"))
-    assert resumed.digests() == whole.digests()
+    monkeypatch.setattr(Mim, "select_many", counted)
+    assert chain.run(data, seed=4, out=tmp_path / "run.h5").digests() == whole.digests()
     # What the first look had made is not made again.
     assert 0 < sum(made) <= numbers[0] + numbers[1] * numbers[2] - 192 + 2
 
@@ -144,7 +117,7 @@ def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
 # How likely another seed says otherwise, and what would help
 
 
-def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
+def test_the_chance_is_that_of_two_binomial_counts_on_two_sides():
     # A law as null: the line stays, only the count is drawn anew.
     rng = np.random.default_rng(0)
     n, line = 60, 20
@@ -162,14 +135,10 @@ def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
     ("null", "statistic"),
     [("permutation", "counts"), ("permutation", "scores"), ("published", None)],
 )
-def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
-    null: str, statistic: str | None
-) -> None:
-    options = (
-        {}
-        if null == "published"
-        else {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
-    )
+def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(null, statistic):
+    options = {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
+    if null == "published":
+        options = {}
     predicted, observed = [], []
     for table in range(3):
         data = slides(table, 400, 40, 8)
@@ -188,7 +157,7 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     assert other[chance > 0.2].mean() > 0.1
 
 
-def test_the_warning_names_them_and_says_what_would_settle_them() -> None:
+def test_the_warning_names_them_and_says_what_would_settle_them():
     data = slides(0, 400, 40, 8)
     for null in ("permutation", "published"):
         options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
@@ -202,7 +171,7 @@ def test_the_warning_names_them_and_says_what_would_settle_them() -> None:
     assert not any("borderline" in w for w in clear.warnings)
 
 
-def test_what_the_remedy_says_does_settle_it() -> None:
+def test_what_the_remedy_says_does_settle_it():
     z, line = np.array([24, 16, 21]), np.array([20, 20, 20])
     advice = remedy(z, 50, line, np.zeros(3), 0)
     # The count of 21 is half a count off the line: 20 of 50 and 21 of 50 are one number to it.
@@ -215,13 +184,13 @@ def test_what_the_remedy_says_does_settle_it() -> None:
         np.zeros(2),
     )
     assert chance.max() <= 0.06
-    # An uncertain line asks for more permutations.
+    # An uncertain line asks for more permutations: half the room is for its variance, in two seeds.
     advice = remedy(z[:2], 50, line[:2], np.full(2, 3.0), 10)
-    assert advice.permutations > 10
+    assert advice.permutations == np.ceil(10 * 2 * 3.0**2 / ((3.5 / QUANTILE) ** 2 / 2))
     assert remedy(z[:2], 50, line[:2], np.full(2, 0.1), 10).permutations == 10
 
 
-def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
+def test_likely_exceedances_are_the_quantiles_of_a_binomial_law():
     rng = np.random.default_rng(1)
     for cells, level in ((220, 0.01), (1000, 0.01), (10, 0.1), (5, 0.01), (100_000, 0.05)):
         low, high = likely_exceedances(cells, level)
@@ -230,7 +199,7 @@ def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
         assert abs(high - np.quantile(draws, 0.8413)) <= max(1, 0.002 * high)
 
 
-def test_a_message_about_shards_says_that_a_larger_table_helps() -> None:
+def test_a_message_about_shards_says_that_a_larger_table_helps():
     found = [outcome(TinyMim(k=5), slides(s, 800, 40, 8), null="shards", n=20) for s in range(6)]
     texts = [w for f in found for w in f.warnings if w.startswith("borderline")]
     assert texts
