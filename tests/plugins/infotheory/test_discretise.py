@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import (
     RULES,
@@ -46,11 +45,8 @@ def test_freedman_diaconis_has_numpy_s_number_of_bins():
     values = np.random.default_rng(1).normal(size=500)
     ours = freedman_diaconis_edges(values, None).size + 1
     assert ours == len(np.histogram_bin_edges(values, "fd")) - 1
-
-
-def test_freedman_diaconis_is_bounded_for_one_far_value():
-    values = np.r_[np.linspace(0, 1, 100), 1e12]
-    assert freedman_diaconis_edges(values, None).size <= 254
+    one_far = np.r_[np.linspace(0, 1, 100), 1e12]
+    assert freedman_diaconis_edges(one_far, None).size <= 254
 
 
 def test_mdl_cuts_where_the_class_changes_and_nowhere_else():
@@ -122,23 +118,6 @@ def test_signed_zeros_are_one_level():
     assert Discretiser(rule="none").learn(data).n_levels.tolist() == [2]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"discretise": "edges"}, "needs edges"),
-        ({"edges": [1.0]}, "edges are used with discretise=edges only"),
-        ({"discretise": "edges", "edges": [2.0, 1.0]}, "ascend"),
-        ({"bins": 1}, "bins must be"),
-        ({"discretise": "quantile"}, "discretise must be"),
-        ({"given": ["a"], "exclude": ["a"]}, "cannot be both given and excluded"),
-        ({"estimator": "knn", "missing": "level"}, "no distances"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused_with_the_reason(parameters, message):
-    with pytest.raises(RequestError, match=message):
-        Mim(**parameters)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["equal-width", "equal-frequency", "mdl"]))
 def test_codes_rise_with_the_values(seed, rule):
@@ -165,9 +144,7 @@ def test_the_range_is_widened_only_where_both_ends_have_a_size_as_in_praznik(low
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("rule", ["auto", "equal-width", "equal-frequency"])
 @pytest.mark.parametrize("exponent", [-16, -40, -200, -300])
-def test_the_unit_of_a_column_does_not_change_its_information(
-    exponent: int, rule: str, order: str
-) -> None:
+def test_the_unit_of_a_column_does_not_change_its_information(exponent, rule, order):
     generator = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = generator.normal(size=(40, 3))
@@ -185,7 +162,7 @@ def test_the_unit_of_a_column_does_not_change_its_information(
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("value", [126, 127, 128, 129, 254, 255])
-def test_a_value_far_from_the_first_rows_is_not_missing(value: int, order: str) -> None:
+def test_a_value_far_from_the_first_rows_is_not_missing(value, order):
     y = (np.arange(100) >= 64).astype(int)
     X = np.column_stack([value * y, np.arange(100) % 3]).astype(float)
     found = fsframe.selectors["mim"]().select(Dataset.from_arrays(np.array(X, order=order), y))

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 import fsframe
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.neighbours import (
@@ -117,11 +117,6 @@ def test_a_given_feature_without_bins_makes_its_copy_redundant():
     assert found.selected[0] == 0 and 1 not in found.selected
 
 
-def test_estimates_refuse_what_needs_counts():
-    with pytest.raises(RequestError, match="stop=significant tests counts"):
-        Mrmr(estimator="knn", stop="significant")
-
-
 ESTIMATED = ["mifs", "mrmr", "jmi", "cmim", "icap", "cife", "condred", "betagamma", "jmim"]
 
 
@@ -162,8 +157,3 @@ def test_estimates_within_classes_refuse_a_numeric_target():
     with pytest.raises(DataError, match=r"within each class.*use mim, mifs or mrmr"):
         fsframe.selectors["jmi"](estimator="knn").select(data)
     assert fsframe.selectors["mrmr"](estimator="knn", top=2).select(data).selected.size == 2
-
-
-def test_estimates_refuse_pairs():
-    with pytest.raises(RequestError, match="pairs are counted"):
-        fsframe.selectors["jmi"](estimator="knn", pairs="joint")

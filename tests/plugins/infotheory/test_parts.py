@@ -1,20 +1,21 @@
-"""Counts are sums over rows: a table in parts gives what it gives in memory, however divided."""
+"""Counts are sums over rows and over values held: tables in parts, sparse tables."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import h5py
 import numpy as np
 import polars
 import pytest
+from numpy.typing import NDArray
+from scipy import sparse
 
 import fsframe
-from fsframe import Chain
-from fsframe.errors import DataError, RequestError
+from fsframe import Chain, Dataset
+from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table import columns_seen
-from fsframe_infotheory.engine import shards
+from fsframe.testing.tables import assert_equal
+from fsframe_infotheory.engine import shards, sparse_table
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.part_counts import encode_parts
@@ -27,8 +28,20 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "GROUP", 8)
 
 
+def codes_in_shards(found, y):
+    """The rows of each shard, as it orders them, and their codes by column."""
+    at = 0
+    for k in range(len(found.shards)):
+        shard = found.shards.open(k)
+        rows = np.arange(at, at + shard.layout.n)
+        at += len(rows)
+        codes = [shard.codes_of(j) for j in range(found.n_features)]
+        yield rows[np.argsort(y[rows], kind="stable")], np.column_stack(codes)
+    assert at == ROWS
+
+
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "edges"])
-def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> None:
+def test_codes_are_those_of_the_table_in_memory(rule, tmp_path):
     frame = mixed_table("kind", "gap")
     whole, data = fsframe.read(frame), divided(frame, tmp_path / "p", (1, 400))
     rule_ = Discretiser(rule=rule)
@@ -39,21 +52,11 @@ def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> No
     assert learned.binned_by_default == bins.binned_by_default
     np.testing.assert_array_equal(found.sum_j, expected.sum_j)
     np.testing.assert_array_equal(found.relevance, expected.relevance)
-    at = 0
-    for k, sizes in enumerate(found.shards.sizes.tolist()):
-        shard = found.shards.form.open(k, tuple(sizes))
-        rows = np.arange(at, at + shard.layout.n)
-        order = rows[np.argsort(whole.y[rows], kind="stable")]
-        for j in range(data.n_features):
-            own = bins.apply(whole.X)[order, j]
-            np.testing.assert_array_equal(shard.codes_of(j), own, err_msg=f"{rule} {j}")
-        at += shard.layout.n
-    assert at == ROWS
+    for rows, codes in codes_in_shards(found, whole.y):
+        np.testing.assert_array_equal(codes, bins.apply(whole.X)[rows], err_msg=rule)
 
 
-def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(tmp_path, monkeypatch):
     # As short as the windows of the columns are in a table of a million.
     monkeypatch.setattr(columns_seen, "_MOST", 1)
     rng = np.random.default_rng(5)
@@ -67,7 +70,7 @@ def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
-def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_path: Path) -> None:
+def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target, tmp_path):
     frame = mixed_table()
     if target == "numbers":
         frame = frame.with_columns(y=polars.col("y") + polars.col("real0"))
@@ -82,7 +85,7 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_p
         method.select(data, run=Run(memory=100 * ROWS))
 
 
-def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
+def test_numeric_targets_and_bytes_are_taken(tmp_path):
     frame = mixed_table("kind").with_columns(y=polars.col("y") + polars.col("real0"))
     chain = Chain.parse("jmi:top=4,missing=level")
     found = chain.select(divided(frame, tmp_path / "a", (300,)))
@@ -96,7 +99,7 @@ def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
     )
 
 
-def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> None:
+def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path):
     rng = np.random.default_rng(8)
     levels = np.array([2, 3, 10, 16, 17, 60, 250, 3, 5, 1])
     X = (rng.random((ROWS, 10)) * levels).astype(np.uint8)
@@ -119,42 +122,99 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> N
                 [path.read_bytes() for path in sorted(found.shards.form.folder.glob("*.s*"))]
             )
         assert digests[0] == digests[1]
-        at = 0
-        for k, sizes in enumerate(found.shards.sizes.tolist()):
-            shard = found.shards.form.open(k, tuple(sizes))
-            rows = np.arange(at, at + shard.layout.n)
-            order = rows[np.argsort(y[rows], kind="stable")]
-            at += len(rows)
-            own = np.column_stack([shard.codes_of(j) for j in range(10)])
-            np.testing.assert_array_equal(own, bins.apply(X[order]))
-        assert at == ROWS
+        for rows, codes in codes_in_shards(found, y):
+            np.testing.assert_array_equal(codes, bins.apply(X[rows]))
 
 
-def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = mixed_table("kind", "gap")
-    data, whole = divided(frame, tmp_path / "p", (300,)), fsframe.read(frame)
-    for text in (
-        "relieff:top=3",
-        "cmi:top=3",
-        "mim:top=5 relieff:top=2",
-        "mim:estimator=knn,top=2",
-    ):
-        chain = Chain.parse(text)
-        np.testing.assert_array_equal(chain.select(data).selected, chain.select(whole).selected)
-    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * ROWS * 6))
-    large = fsframe.read(tmp_path / "p")
-    Chain.parse("mim:top=5 relieff:top=2").check_request(large)
-    for text in ("relieff", "cmi", "jmi:stop=significant", "mim:top=7 relieff", "mim npfs"):
-        with pytest.raises(DataError, match=r"needs its table in memory.*such as mim:top=3"):
-            Chain.parse(text).check_request(large)
-    with pytest.raises(DataError, match="needs its table in memory"):
-        fsframe.selectors["relieff"]().select(large)
-
-
-def test_what_counts_over_parts_must_be_the_same_plugin() -> None:
+def test_what_counts_over_parts_must_be_the_same_plugin():
     from fsframe.resampling.work import needed_by
     from fsframe_infotheory.engine.part_counts import count_units
 
     assert {"fsframe", "numpy", "plugin infotheory"} <= set(needed_by(count_units))
+
+
+# Sparse tables
+
+
+N = 400
+
+
+@pytest.fixture(autouse=True)
+def any_density(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_table, "DENSEST", 1)
+
+
+def table(kind: str) -> NDArray[np.float64]:
+    """Columns of every sort, most of them nearly empty."""
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((N, 60)) < 0.04, rng.integers(1, 5, (N, 60)), 0).astype(float)
+    if kind == "bytes":
+        X[:, 7] = np.where(rng.random(N) < 0.3, rng.integers(0, 256, N), 0)
+        return X
+    X[:, 3] = np.where(rng.random(N) < 0.2, rng.normal(size=N), 0)
+    X[:, 4] = np.where(rng.random(N) < 0.1, rng.integers(-9, 14, N), 0)
+    X[:, 5] = np.where(rng.random(N) < 0.1, 1e6 * rng.integers(-1, 2, N), 0)
+    X[:, 6] = rng.integers(1, 20, N)
+    X[:, 8] = np.where(rng.random(N) < 0.1, -rng.random(N), 0)
+    X[:, 9] = np.where(rng.random(N) < 0.1, 1e-310, 0)
+    X[:, 10] = 0
+    X[:, 11] = 3
+    if kind == "gaps":
+        X[rng.random(N) < 0.1, 12] = np.nan
+        X[rng.random(N) < 0.1, 3] = np.nan
+        X[:, 13] = np.nan
+        X[: N // 2, 14] = X[N // 4 :, 15] = np.nan
+    return X
+
+
+def pair(kind: str) -> tuple[Dataset, Dataset]:
+    X = table(kind)
+    y = (X[:, :4].sum(axis=1) + np.random.default_rng(1).integers(0, 3, N)) % 3
+    y[np.isnan(y)] = 1
+    wide = X.astype(np.uint8) if kind == "bytes" else X
+    return Dataset.from_arrays(sparse.csr_array(wide), y), Dataset.from_arrays(wide, y)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "numbers", "gaps"])
+@pytest.mark.parametrize(
+    "text",
+    ["mim", "symmetric-uncertainty", "mrmr:top=8", "mrmr:form=quotient,top=6", "mifs:top=8",
+     "mrmr:bins=24,discretise=equal-width,top=8", "mrmr:max_levels=0,top=5", "mim:discretise=none",
+     "mrmr:discretise=none,top=4", "mrmr:discretise=equal-frequency,top=5",
+     "mrmr:given=[f1],exclude=[f2],constants=last,top=56", "mrmr:stop=positive"],
+)  # fmt: skip
+def test_selections_have_the_bits_of_the_widened_table(kind, text):
+    held, wide = pair(kind)
+    chain = Chain.parse(text + (",missing=level" if ":" in text else ":missing=level"))
+    expected = chain.select(wide)
+    for threads in (1, 3):
+        assert_equal(chain.select(held, run=Run(threads=threads)), expected, f"{threads} threads")
+
+
+def test_it_is_not_widened(monkeypatch):
+    held, _ = pair("bytes")
+    monkeypatch.setattr(
+        type(held.matrix), "read", lambda *given: pytest.fail("columns were widened")
+    )
+    Chain.parse("mrmr:top=4").select(held)
+    Chain.parse("mim").select(held)
+
+
+def test_what_it_does_not_count_is_counted_as_before():
+    held, wide = pair("numbers")
+    npfs = "mrmr:top=3 npfs:n=6,permuted_n=2"
+    for text in ("jmi:top=4", "cmim:top=4", "mrmr:stop=significant", npfs):
+        chain = Chain.parse(text)
+        found, expected = (chain.run(data, seed=3).scores for data in (held, wide))
+        assert found.tobytes() == expected.tobytes()
+    assert sparse_table.encode_sparse(held, Discretiser(rule="none"), Run(), True) is None
+
+
+def test_bit_rows_are_taken_where_they_are_faster_and_fit(monkeypatch):
+    held, _ = pair("bytes")
+    given = held, Discretiser()
+    assert sparse_table.encode_sparse(*given, Run(), True) is not None
+    monkeypatch.setattr(sparse_table, "DENSEST", 64)
+    assert sparse_table.encode_sparse(*given, Run(), True) is None
+    assert sparse_table.encode_sparse(*given, Run(), False) is not None
+    assert sparse_table.encode_sparse(*given, Run(memory=1000), True) is not None

@@ -1,77 +1,40 @@
-"""What must not change a score, and what must: order, scale, threads, memory, odd columns."""
+"""What must not change a score, and what must: units, drawing, memory; tables in parts."""
 
 from __future__ import annotations
 
-import tracemalloc
+from typing import Any
 
-import attrs
 import numpy as np
+import polars
 import pytest
 
+import fsframe
+from fsframe import Chain
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
+from fsframe.testing.conformance import peak_bytes
+from fsframe_relief.engine import part_scores
+from tests.plugins.shared import CODES, divided, mixed_table
 
 from .conftest import make_table, method
 
-CLASSIFIERS = [
-    "relief", "relieff:k=5", "relieff:weighting=rank,k=9", "relieff:weighting=distance,k=9",
-    "relieff:k=5,m=20", "surf", "surfstar", "multisurf", "multisurfstar", "swrfstar", "relieved-f",
-    "iterative-relief:least=3,rounds=4", "relieff:k=5,missing=probability",
-    "relieff:k=5,ramp=[0.05,0.2]",
-]  # fmt: skip
-NUMERIC = ["rrelieff:k=7", "relieff:k=5", "multisurf", "surf:m=20"]
-NUMERIC += ["surfstar", "multisurfstar", "swrfstar"]
-TASKS = [*((text, False) for text in CLASSIFIERS), *((text, True) for text in NUMERIC)]
 
-
-def make_data(regression=False, n=150, gaps=0.05, seed=0):
-    X, y, discrete = make_table("mixed", n=n, gaps=gaps, seed=seed)
-    if regression:
-        y = np.random.default_rng(seed).normal(size=n) + np.nan_to_num(X[:, 4])
+def make_data(n=150, gaps=0.05):
+    X, y, discrete = make_table("mixed", n=n, gaps=gaps)
     return Dataset.from_arrays(X, y, categorical=discrete)
 
 
-def shuffled_rows(data, seed=1):
-    order = np.random.default_rng(seed).permutation(data.n_samples)
-    counts = None if data.counts is None else data.counts[order]
-    return attrs.evolve(data, matrix=data.X[order].copy(), y=data.y[order], counts=counts)
-
-
-@pytest.mark.parametrize(("text", "regression"), TASKS)
-def test_order_of_rows_and_number_of_threads_change_no_bit(text, regression, monkeypatch):
-    monkeypatch.setattr("fsframe_relief.methods.problem.SMALL", 0)
-    selector, data = method(text), make_data(regression)
-    drawn = data.with_counts(np.random.default_rng(2).integers(0, 3, data.n_samples))
-    for table in (data, drawn):
-        one = selector.select(table, run=Run(entropy=4, threads=1)).scores
-        for other, threads in ((shuffled_rows(table), 1), (table, 2), (table, 5)):
-            found = selector.select(other, run=Run(entropy=4, threads=threads)).scores
-            np.testing.assert_array_equal(found, one)
-        found = selector.select(table, run=Run(entropy=4, threads=2, memory=120_000)).scores
-        np.testing.assert_allclose(found, one, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("text", CLASSIFIERS)
-def test_scale_and_columns_that_tell_nothing_do_not_matter(text):
-    X, y, discrete = make_table("continuous", n=80)
-    X[:, 1] = np.exp(X[:, 1])
-    base = method(text).select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
+@pytest.mark.parametrize("text", ["relieff:k=5", "surf", "multisurfstar", "swrfstar", "relieved-f"])
+def test_extreme_units_and_columns_that_tell_nothing_do_not_matter(text):
+    X, y, _ = make_table("continuous", n=80)
+    base = method(text).select(Dataset.from_arrays(X, y))
     other = X * np.array([1e-200, 1e140, 3, 1, 7e5, 1, 1])
-    scaled = method(text).select(Dataset.from_arrays(other, y, categorical=discrete), seed=1)
-    np.testing.assert_allclose(scaled.scores, base.scores, rtol=0, atol=1e-12)
-    X, y, discrete = make_table("mixed", n=80)
-    X, discrete = X[:, :-1], discrete[:-1]
-    base = method(text).select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
-    wide = np.column_stack([np.full(80, 3.0), X, np.full(80, np.nan), np.full(80, -1.0)])
-    mask = np.concatenate([[True], discrete, [False, False]])
-    found = method(text).select(Dataset.from_arrays(wide, y, categorical=mask), seed=1)
-    assert found.scores[0] == 0 == found.scores[-1]
-    assert np.isnan(found.scores[-2])
+    wide = np.column_stack([other, np.full(80, np.nan), np.full(80, -1.0)])
+    found = method(text).select(Dataset.from_arrays(wide, y))
+    np.testing.assert_allclose(found.scores[:-2], base.scores, rtol=0, atol=1e-12)
+    assert found.scores[-1] == 0 and np.isnan(found.scores[-2]) and 7 not in found.selected
     assert any("without any value" in note for note in found.warnings)
-    assert X.shape[1] + 1 not in found.selected
-    if "iterative" not in text and "m=" not in text:
-        np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
 
 
 def test_k_beyond_the_class_takes_all_and_says_so():
@@ -141,39 +104,7 @@ def test_the_task_can_be_said():
         method("relieff", task="regression").select(words)
 
 
-def test_bad_parameters_are_all_named_at_once():
-    with pytest.raises(RequestError) as raised:
-        method("relieff", k=0, weighting="near", m=-1, ramp=[0.5])
-    for word in ("k must", "weighting must", "m must", "ramp must"):
-        assert word in str(raised.value)
-    with pytest.raises(RequestError, match="equal < different"):
-        method("surf", ramp=[0.3, 0.1])
-
-
 # Memory
-
-
-@pytest.mark.parametrize("text", ["relieff", "surf", "multisurf"])
-@pytest.mark.parametrize("kind", ["continuous", "gaps", "discrete"])
-def test_many_rows_stay_within_the_bound(text, kind):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 12))
-    if kind == "discrete":
-        X = X.round(0)
-    if kind == "gaps":
-        X[rng.random(X.shape) < 0.1] = np.nan
-    data = Dataset.from_arrays(
-        X, rng.integers(0, 2, 2000), categorical=np.full(12, kind == "discrete")
-    )
-    bound = 8 << 20  # the matrix of distances would take 32 MB
-    run = Run(memory=bound, threads=2)
-    method(text).select(data, run=run)  # compiled code and imports are not counted
-    tracemalloc.start()
-    method(text).select(data, run=run)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    prepared = 3 * X.nbytes + (4 << 20)  # scaled or coded columns, and blocks of conversion
-    assert peak <= bound + prepared
 
 
 def test_p_values_that_would_not_fit_are_refused_with_the_size():
@@ -203,7 +134,7 @@ def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
 @pytest.mark.parametrize("missing", ["skip", "probability"])
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("p", [60, 600])
-def test_a_fit_holds_the_copies_that_it_states(missing: str, gaps: bool, p: int) -> None:
+def test_a_fit_holds_the_copies_that_it_states(missing, gaps, p):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_400_000 // p, p))
     if gaps:
@@ -212,11 +143,65 @@ def test_a_fit_holds_the_copies_that_it_states(missing: str, gaps: bool, p: int)
     stage = method("relieff", m=5, missing=missing)
     allowed = int(stage.tables_held(p) * X.nbytes)
     # All kernels are loaded, those of large tables too.
-    stage.select(data, run=Run(memory=allowed, threads=2))
-    tracemalloc.start()
-    try:
-        stage.select(data, run=Run(memory=allowed, threads=2))
-        held = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert held <= allowed
+    run = Run(memory=allowed, threads=2)
+    stage.select(data, run=run)
+    assert peak_bytes(lambda: stage.select(data, run=run)) <= allowed
+
+
+# Tables in parts
+
+
+WITHOUT = ("kind", "person", "gap", "near")
+
+
+def test_equal_rows_beyond_the_lists_are_found_in_longer_ones(tmp_path, monkeypatch):
+    frame = mixed_table(*CODES, twins=30)
+    data = divided(polars.concat([frame] * 3), tmp_path / "p", (150,))
+    chain = Chain.parse("relieff:m=50,k=1")
+    monkeypatch.setattr(part_scores, "MOST_LISTED", 1)
+    lost: list[int] = []
+    real = part_scores.near_rows
+
+    def near_rows(*given: Any) -> Any:
+        lost.append(int((found := real(*given)).lost.sum()))
+        return found
+
+    monkeypatch.setattr(part_scores, "near_rows", near_rows)
+    found = chain.select(data).scores
+    assert lost[0] > 0 == lost[-1]
+    monkeypatch.undo()
+    assert chain.select(data).scores.tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("more", [0, 240])
+def test_shuffled_rows_give_the_same_bits(tmp_path, more):
+    """With many columns, the rows of a part are in two tiles."""
+    frame = mixed_table(*WITHOUT, twins=30)
+    noise = np.random.default_rng(2).normal(size=(len(frame), more))
+    frame = frame.hstack([polars.Series(f"n{k}", noise[:, k]) for k in range(more)])
+    method = fsframe.selectors["relieff"](m=60)
+    expected = method.select(divided(frame, tmp_path / "a", (150,), label="y"))
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    found = method.select(divided(shuffled, tmp_path / "b", (10, 150), label="y"))
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_weights_that_arrive_count_as_in_memory(tmp_path):
+    frame = mixed_table(*WITHOUT, "code", twins=30)
+    rng = np.random.default_rng(1)
+    whole = fsframe.read(frame)
+    every = np.arange(whole.n_features)
+    before = fsframe.Selection(
+        selected=every, scores=0.0 * every, instance_weights=rng.random(len(frame))
+    )
+    method = fsframe.selectors["relieff"](m=60)
+    expected = method.select(whole, before)
+    found = method.select(divided(frame, tmp_path / "a", (150,)), before)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-13)
+
+
+def test_codes_further_apart_than_a_byte_holds_stay_apart(tmp_path):
+    frame = mixed_table(*CODES).with_columns(apart=polars.col("code0") * 256)
+    chain, whole = Chain.parse("relieff:m=20"), fsframe.read(frame, label="y")
+    found = chain.select(divided(frame, tmp_path / "p", (150,), label="y")).scores
+    np.testing.assert_allclose(found, chain.select(whole).scores, rtol=0, atol=1e-13)

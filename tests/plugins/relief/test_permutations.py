@@ -90,19 +90,6 @@ def test_the_interacting_pair_is_significant_and_the_noise_is_not(table):
     np.testing.assert_allclose(found.tables["p_values"][found.selected], 1 / 200)
 
 
-def test_p_values_do_not_depend_on_threads_or_row_order(monkeypatch):
-    monkeypatch.setattr("fsframe_relief.methods.problem.SMALL", 0)
-    X, y, discrete = make_table("mixed", n=60, gaps=0.05)
-    data = Dataset.from_arrays(X, y, categorical=discrete)
-    order = np.random.default_rng(1).permutation(60)
-    other = attrs.evolve(data, matrix=data.X[order].copy(), y=data.y[order])
-    for text in ("multisurfstar:permutations=300", "relieff:k=3,permutations=20"):
-        one = method(text).select(data, run=Run(threads=1)).tables["p_values"]
-        for where, threads in ((data, 3), (other, 2)):
-            many = method(text).select(where, run=Run(threads=threads)).tables["p_values"]
-            np.testing.assert_array_equal(many, one)
-
-
 def test_adjustment_follows_benjamini_and_hochberg_and_leaves_gaps_out():
     # Table 1 of Benjamini & Hochberg 1995 has 15 p-values; the first four are kept at 0.05.
     p = np.array(
@@ -116,24 +103,6 @@ def test_adjustment_follows_benjamini_and_hochberg_and_leaves_gaps_out():
     assert np.isnan(q[15])
     assert q[3] == pytest.approx(0.0095 * 15 / 4)
     np.testing.assert_array_equal(adjusted(p, "none"), p)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("surf:permutations=10,level=0.05", "at least 19 are needed"),
-        ("surf:level=0.05", "level needs permutations"),
-        ("surf:permutations=99,missing=probability", "missing=skip"),
-        *((f"{name}:permutations=99", "permutations are not supported")
-          for name in ("vls", "iterative-relief")),
-        *((f"{name}:level=0.05", "level needs permutations")
-          for name in ("vls", "iterative-relief")),
-        ("relieff:permutations=4294967296", r"4294967296 means 4.* fits, and 800"),
-    ],
-)  # fmt: skip
-def test_impossible_requests_say_what_is_needed(text, told):
-    with pytest.raises(RequestError, match=told):
-        method(text)
 
 
 def test_more_labellings_than_memory_holds_are_refused_with_their_size():

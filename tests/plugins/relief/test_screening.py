@@ -1,4 +1,4 @@
-"""Neighbours screened by distances of bytes: none is lost, and no bit of a score changes."""
+"""Neighbours screened by distances of bytes; tables that cross the edges of tiles and registers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
+from fsframe_relief import plain
 from fsframe_relief.engine import feature_scores
 from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.feature_scores import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Target
 
 from .conftest import method
@@ -43,7 +46,7 @@ print(json.dumps([out.tolist() == exact.ravel().tolist(),
 """
 
 
-def test_distances_of_bytes_are_exact_on_a_processor_without_extensions() -> None:
+def test_distances_of_bytes_are_exact_on_a_processor_without_extensions():
     around = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     told = subprocess.run(
         [sys.executable, "-c", SAD], env=around, stdout=subprocess.PIPE, check=True, text=True
@@ -59,44 +62,9 @@ def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[feature_scores.Neare
     return feature_scores.NearestBytes(columns, Nearest(k=k), target, 1 << 30), target
 
 
-@pytest.mark.parametrize("kind", ["normal", "heavy", "copies", "narrow"])
-@pytest.mark.parametrize(("n", "p", "k"), [(3001, 5, 10), (1203, 40, 3), (409, 9, 150)])
-def test_all_neighbours_and_their_ties_are_candidates(kind: str, n: int, p: int, k: int) -> None:
-    rng = np.random.default_rng(n)
-    X = rng.standard_t(1.5, (n, p)) if kind == "heavy" else rng.normal(size=(n, p))
-    if kind == "copies":
-        X[n // 2 :] = X[: n - n // 2]
-    if kind == "narrow":
-        X = 0.5 + 1e-3 * X
-        X[0], X[1] = 0.0, 1.0
-    y = rng.integers(0, 3, n)
-    screen, target = screened(X, y, k)
-    rows = rng.integers(0, n, 37)
-    index, starts, settled = screen.candidates(rows)
-    Z = screen.columns.plain.values
-    looked_at = 0
-    for r, i in enumerate(rows):
-        if not settled[r]:
-            continue
-        d = np.abs(Z - Z[i]).sum(axis=1)
-        for c in range(3):
-            members = np.arange(target.bounds[c], target.bounds[c + 1])
-            members = members[members != i]
-            edge = np.sort(d[members])[min(k, len(members)) - 1]
-            near = members[d[members] <= edge * (1 + 1e-12)]
-            listed = index[r, starts[r, c] : starts[r, c + 1]]
-            assert np.isin(near, listed).all()
-            assert (np.diff(listed) > 0).all() and i not in listed
-            looked_at += len(listed) < len(members)
-    # Where values lie close together bytes tell little apart: then all are listed, or none.
-    assert looked_at > 50 or kind in ("heavy", "narrow") or k == 150
-
-
 @pytest.mark.parametrize("text", ["relieff", "relieff:k=3,weighting=rank", "relief:m=500"])
 @pytest.mark.parametrize("copies", [0, 2500])
-def test_scores_have_the_bits_of_all_exact_distances(
-    text: str, copies: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_have_the_bits_of_all_exact_distances(text, copies, monkeypatch):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(3000, 6))
     X[:copies] = X[0]
@@ -109,8 +77,7 @@ def test_scores_have_the_bits_of_all_exact_distances(
     real = feature_scores.NearestBytes.candidates
 
     def candidates(self, rows):
-        found = real(self, rows)
-        settled.append(found[2].all())
+        settled.append((found := real(self, rows))[2].all())
         return found
 
     monkeypatch.setattr(feature_scores.NearestBytes, "candidates", candidates)
@@ -126,7 +93,7 @@ def test_scores_have_the_bits_of_all_exact_distances(
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-def test_tables_that_bytes_do_not_tell_apart_are_not_screened() -> None:
+def test_tables_that_bytes_do_not_tell_apart_are_not_screened():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(9000, 10))
     y = rng.integers(0, 2, 9000)
@@ -143,23 +110,18 @@ METHODS = [
 
 def both_ways(stage, data, **options):
     """Scores with the screen and without, and how often it was used."""
-    used = []
-    listed = feature_scores.NearestBytes.listed
-
-    def counted(self, rows):
-        used.append(len(rows))
-        return listed(self, rows)
-
+    screen = feature_scores.NearestBytes
+    used = mock.Mock(side_effect=screen.listed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "ROWS_PER_NEIGHBOUR", 0)
         patch.setattr(feature_scores, "LEAST_ROWS", 0)
-        patch.setattr(feature_scores.NearestBytes, "suffices", lambda self: True)
-        patch.setattr(feature_scores.NearestBytes, "listed", counted)
+        patch.setattr(screen, "suffices", lambda self: True)
+        patch.setattr(screen, "listed", lambda self, rows: used(self, rows))
         found = stage.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "screening_pays", lambda *_: False)
         plain = stage.select(data, **options).scores
-    return found, plain, sum(used)
+    return found, plain, used.call_count
 
 
 @settings(max_examples=60, deadline=None)
@@ -168,13 +130,16 @@ def both_ways(stage, data, **options):
     n=st.integers(12, 150),
     p=st.integers(1, 20),
     digits=st.sampled_from([None, 2, 0]),
+    heavy=st.booleans(),
     drawn=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_screened_and_all_distances_give_the_same_scores(text, n, p, digits, drawn, seed):
-    # Columns rounded to whole numbers make groups of ties far larger than k.
+def test_screened_and_all_distances_give_the_same_scores(text, n, p, digits, heavy, drawn, seed):
+    # Columns rounded to whole numbers make groups of ties far larger than k; with heavy tails most
+    # values lie close together, where bytes tell little apart.
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-3, 4, p)
+    X = rng.standard_t(1.5, (n, p)) if heavy else rng.normal(size=(n, p))
+    X *= 10.0 ** rng.integers(-3, 4, p)
     if digits is not None:
         X = (X / np.ptp(X, axis=0) * 5).round(digits)
     y = rng.normal(size=n) if text.startswith("rrelieff") else rng.integers(0, 3, n)
@@ -199,13 +164,90 @@ def test_an_instance_that_bytes_put_too_far_is_still_found():
     X[2] = [5.25 * step, 5.27 * step, 0.0]
     X[3:, 2] = np.linspace(0.5, 1, 57)
     y = np.r_[0, np.zeros(30), np.ones(29)].astype(int)
-    columns = prepare_columns(X, np.zeros(3, bool))
-    ones = np.ones(60)
-    target = Target(y=y, prior=np.bincount(y) / 60, counts=ones, omega=ones / 60)
-    screen = feature_scores.NearestBytes(columns, Nearest(k=1), target, 1 << 30)
+    screen, _ = screened(X, y, 1)
     codes = screen.mine.view(np.uint8).astype(int)
     whole = np.abs(codes[:1] - codes).sum(axis=1)
     assert whole[2] < whole[1]
     (index, weight, length), _ = screen.listed(np.arange(1))
     hits = [j for j, w in zip(index[0, : length[0]], weight[0], strict=False) if w < 0]
     assert hits == [1]
+
+
+# Edges of tiles, words and registers
+
+
+SHAPES = [(70, 3), (129, 17), (64, 64), (67, 130), (65, 520), (66, 1030), (131, 66)]
+
+
+def table(n, p, levels, gaps, seed):
+    """Normal columns without levels, else codes; some values missing."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels, (n, p)).astype(float) if levels else rng.normal(size=(n, p))
+    if gaps:
+        X[rng.random((n, p)) < 0.1] = np.nan
+    return X
+
+
+def plain_distances(X, discrete):
+    """Row by row, so that large tables need no array of all differences."""
+    span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    found = np.empty((len(X), len(X)))
+    for i, x in enumerate(X):
+        delta = np.abs(X - x)
+        delta = np.where(discrete, np.where(np.isnan(delta), np.nan, delta > 0), delta / span)
+        known = ~np.isnan(delta)
+        with np.errstate(invalid="ignore"):
+            found[i] = np.nansum(delta, axis=1) / known.sum(axis=1) * X.shape[1]
+    return found
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("levels", [0, 2, 3, 4, 5, 16, 17, 300])
+@pytest.mark.parametrize(("n", "p"), SHAPES)
+def test_distances_are_sums_of_differences(n, p, levels, gaps):
+    X = table(n, p, levels, gaps, seed=n + p + levels)
+    discrete = np.full(p, levels > 0)
+    columns = prepare_columns(X, discrete)
+    truth = plain_distances(X, discrete)
+    np.testing.assert_allclose(full_distances(columns), truth, rtol=1e-12, atol=1e-12)
+    rows = np.random.default_rng(n).permutation(n)[: n - 5]
+    for first in (0, 1, 9, n - 1):
+        out = np.full((len(rows), n), -1.0)
+        distance_rows(columns, rows, out, first)
+        np.testing.assert_allclose(out[:, first:], truth[rows, first:], rtol=1e-12, atol=1e-12)
+        assert (out[:, :first] == -1.0).all()
+
+
+@pytest.mark.parametrize("p", [40, 530])
+def test_kinds_of_columns_add_up(p):
+    n = 75
+    parts = [table(n, p, levels, gaps, p) for levels in (0, 2, 3, 9) for gaps in (False, True)]
+    X, discrete = np.hstack(parts), np.repeat([False, True], [2 * p, 6 * p])
+    truth = plain_distances(X, discrete)
+    found = full_distances(prepare_columns(X, discrete))
+    np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    name=st.sampled_from(["multisurf", "multisurfstar", "surf", "relieff"]),
+    n=st.integers(50, 150),
+    p=st.integers(1, 70),
+    levels=st.sampled_from([0, 2, 3, 17]),
+    gaps=st.booleans(),
+    classes=st.integers(2, 4),
+    seed=st.integers(0, 10**6),
+)
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
+# Masks of more than one register.
+@example(name="multisurf", n=513, p=5, levels=3, gaps=False, classes=3, seed=513)
+def test_scores_are_those_of_the_definition(name, n, p, levels, gaps, classes, seed):
+    X = table(n, p, levels, gaps, seed)
+    y = np.random.default_rng(seed).integers(0, classes, n)
+    y = np.unique(y, return_inverse=True)[1]
+    discrete = np.full(p, levels > 0)
+    stage = method(name, discrete_features="all" if levels else "none")
+    found = stage.select(Dataset.from_arrays(X, y)).scores
+    rule = "nearest" if name == "relieff" else name
+    truth = plain.scores(X, y, discrete, rule, k=10)
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)

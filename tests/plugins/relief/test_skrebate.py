@@ -185,7 +185,7 @@ def relevance(near: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
     return ca / c - (a - ca) / (m - c)
 
 
-def test_mixed_columns_by_hand() -> None:
+def test_mixed_columns_by_hand():
     # One discrete column and two continuous ones with range 1; k = 1, no ties. Distances:
     #        1    2    3    4
     #   0   1.2  1.5  3.0  1.5     hits: 0 and 1 of each other, 2 of 0, 3 and 4 of each other
@@ -207,7 +207,7 @@ def test_mixed_columns_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_one_gap_changes_how_skrebate_weighs_levels(skrebate: Any) -> None:
+def test_one_gap_changes_how_skrebate_weighs_levels(skrebate):
     # The same rows with and without a gap in a column that is constant otherwise, and so in no
     # difference: nothing but the way to distances changes.
     rng = np.random.default_rng(3)
@@ -225,7 +225,7 @@ def test_one_gap_changes_how_skrebate_weighs_levels(skrebate: Any) -> None:
 
 
 @pytest.mark.slow
-def test_turf_keeps_the_same_columns_with_the_same_scores(skrebate: Any) -> None:
+def test_turf_keeps_the_same_columns_with_the_same_scores(skrebate):
     # Ten columns, then five, then three; no departure applies to MultiSURF on this table.
     rng = np.random.default_rng(4)
     X = rng.normal(size=(40, 10))
@@ -261,7 +261,7 @@ CASES = [(table, method) for table in tables() for method in NAMES]
 
 
 @pytest.mark.parametrize(("table", "method"), CASES)
-def test_our_scores_are_those_of_the_definition(table: str, method: str) -> None:
+def test_our_scores_are_those_of_the_definition(table, method):
     X, y, discrete = tables()[table]
     wanted = definition(X, y, discrete, method, set())
     np.testing.assert_allclose(ours(X, y, discrete, method), wanted, rtol=0, atol=1e-10)
@@ -269,9 +269,7 @@ def test_our_scores_are_those_of_the_definition(table: str, method: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "method"), CASES)
-def test_skrebate_differs_by_what_is_listed_and_nothing_else(
-    table: str, method: str, skrebate: Any
-) -> None:
+def test_skrebate_differs_by_what_is_listed_and_nothing_else(table, method, skrebate):
     X, y, discrete = tables()[table]
     found, listed = theirs(skrebate, X, y, discrete, method), departures(table, method)
     wanted = definition(X, y, discrete, method, listed)
