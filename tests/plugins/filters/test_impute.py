@@ -1,4 +1,4 @@
-"""`impute`: what is learned from whom, and that every later stage sees it."""
+"""`impute`: what is learned from whom, and that every later stage sees it; nearest rows."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import h5py
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.impute import KNNImputer
+from sklearn.preprocessing import StandardScaler
 
 import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.chains.audit import refit
-from fsframe.errors import DataError
+from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.folds import FoldTask
-from fsframe.method.selection import Selection
+from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import filled_rows
-from fsframe.storage import load_run
-from tests.cli.conftest import Call, call, here  # noqa: F401
+from fsframe.storage import load_run, write_run
+from fsframe.testing.tables import assert_equal
+from tests.same_process import fsframe as run
 
 
 def with_gaps(n: int = 60, p: int = 5, seed: int = 1) -> Dataset:
@@ -49,39 +52,37 @@ both = pytest.mark.parametrize("method", ["median", "neighbours"])
 
 
 @pytest.mark.parametrize("method", ["mean", "most-frequent"])
-def test_it_puts_in_what_scikit_learn_does(method: str) -> None:
+def test_it_puts_in_what_scikit_learn_does(method):
     from sklearn.impute import SimpleImputer
 
     X = np.round(with_gaps().X, 1)
     data = Dataset.from_arrays(X, with_gaps().y)
-    found = fsframe.selectors["impute"](method=method).select(data).fill
+    found = impute(data, method=method).fill
     theirs = SimpleImputer(strategy=method.replace("-", "_")).fit(X).statistics_
     np.testing.assert_allclose(found, theirs, rtol=1e-12)
 
 
-def test_equally_frequent_levels_are_distinguished_by_rows_not_by_their_names() -> None:
+def test_equally_frequent_levels_are_distinguished_by_rows_not_by_their_names():
     column = np.array([2.0, 0, 1, 2, 1, 0, np.nan, np.nan])
     for names in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        renamed = np.where(np.isnan(column), np.nan, np.array(names, float)[
-            np.nan_to_num(column).astype(int)])  # fmt: skip
+        renamed = np.array([*names, np.nan])[np.nan_to_num(column, nan=3).astype(int)]
         data = Dataset.from_arrays(renamed[:, None], np.arange(8) % 2, categorical=[0])
-        assert fsframe.selectors["impute"]().select(data).fill == [names[2]]
+        assert impute(data).fill == [names[2]]
         # Rows 0 and 3 are not drawn: levels 0 and 1 are left, and 0 comes first.
-        drawn = data.with_counts(np.array([0, 1, 1, 0, 1, 1, 1, 1]))
-        assert fsframe.selectors["impute"]().select(drawn).fill == [names[0]]
+        assert impute(data.with_counts(np.array([0, 1, 1, 0, 1, 1, 1, 1]))).fill == [names[0]]
 
 
-def test_the_median_is_a_value_that_was_observed() -> None:
+@pytest.mark.parametrize(
+    ("times", "median"), [(None, 2.0), ([1, 3, 0, 1], 4.0), ([2, 2, 0, 0], 1.0)]
+)
+def test_the_median_is_a_value_that_was_observed_as_often_as_its_row_was_drawn(times, median):
     data = Dataset.from_arrays([[1.0], [4.0], [2.0], [np.nan]], [0, 1, 0, 1])
-    impute = fsframe.selectors["impute"]()
-    assert impute.select(data).fill == [2.0]
-    # Drawn rows count as often as they were drawn: 1, 4, 4, 4 and 1, 1, 4, 4.
-    assert impute.select(data.with_counts(np.array([1, 3, 0, 1]))).fill == [4.0]
-    assert impute.select(data.with_counts(np.array([2, 2, 0, 0]))).fill == [1.0]
+    drawn = data if times is None else data.with_counts(np.array(times))
+    assert impute(drawn).fill == [median]
 
 
 @both
-def test_later_stages_see_what_filling_by_hand_gives(method: str) -> None:
+def test_later_stages_see_what_filling_by_hand_gives(method):
     data = with_gaps()
     filled = filled_by_hand(data, method)
     for stage in ("lfe", "immigrate", "relieff", "mim"):
@@ -98,7 +99,7 @@ def test_later_stages_see_what_filling_by_hand_gives(method: str) -> None:
     assert few.scores.tobytes() == alone.scores.tobytes()
 
 
-def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter() -> None:
+def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter():
     data = with_gaps()
     X = data.X.copy()
     X[:, 2] = np.nan
@@ -107,13 +108,12 @@ def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter() -> None:
 
 
 @both
-def test_each_resample_is_filled_from_its_own_rows(method: str) -> None:
+def test_each_resample_is_filled_from_its_own_rows(method):
     data, draw = with_gaps(), np.random.default_rng(5)
     counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
+    many = Chain.parse(f"impute:method={method} lfe").select_many(data, counts)
     seen = set()
-    for row, found in zip(
-        counts, Chain.parse(f"impute:method={method} lfe").select_many(data, counts), strict=True
-    ):
+    for row, found in zip(counts, many, strict=True):
         filled = own_fill(impute(data.with_counts(row), method=method), data.X)
         seen.add(filled.tobytes())
         alone = attrs.evolve(data, matrix=filled).with_counts(row)
@@ -123,7 +123,7 @@ def test_each_resample_is_filled_from_its_own_rows(method: str) -> None:
 
 
 @both
-def test_nothing_is_learned_from_test_rows(method: str) -> None:
+def test_nothing_is_learned_from_test_rows(method):
     data = with_gaps()
     train = (np.arange(data.n_samples) % 3 > 0) * 1
     base = f"impute:method={method} lfe:top=3"
@@ -145,7 +145,7 @@ def test_nothing_is_learned_from_test_rows(method: str) -> None:
 
 
 @both
-def test_workers_files_and_resumed_runs_give_equal_bits(method: str, tmp_path: Path) -> None:
+def test_workers_files_and_resumed_runs_give_equal_bits(method, tmp_path):
     data, out = with_gaps(40), tmp_path / "run.h5"
     chain = Chain.parse(f"impute:method={method} lfe npfs:n=6,null=published,alpha=0.3 knn")
     plain = chain.run(data, seed=2)
@@ -174,9 +174,7 @@ def test_workers_files_and_resumed_runs_give_equal_bits(method: str, tmp_path: P
 
 
 @both
-def test_tables_on_disk_and_sparse_ones_are_filled_as_one_in_memory(
-    method: str, tmp_path: Path
-) -> None:
+def test_tables_on_disk_and_sparse_ones_are_filled_as_one_in_memory(method, tmp_path):
     data = with_gaps()
 
     def scores(table: Dataset, stage: str) -> bytes:
@@ -195,7 +193,7 @@ def test_tables_on_disk_and_sparse_ones_are_filled_as_one_in_memory(
 @pytest.mark.parametrize(
     ("first", "second"), [("median", "mean"), ("median", "neighbours"), ("neighbours", "median")]
 )
-def test_the_first_stage_to_fill_a_column_has_done_it(first: str, second: str) -> None:
+def test_the_first_stage_to_fill_a_column_has_done_it(first, second):
     data = with_gaps()
     once = Chain.parse(f"impute:method={first} lfe").select(data)
     twice = Chain.parse(f"impute:method={first} impute:method={second} lfe").select(data)
@@ -206,38 +204,274 @@ def test_the_first_stage_to_fill_a_column_has_done_it(first: str, second: str) -
         assert twice.donors.rows.tobytes() == once.donors.rows.tobytes()
 
 
-def test_a_fill_of_another_length_is_refused() -> None:
+def test_a_fill_of_another_length_is_refused():
     wrong = Selection(selected=[0], scores=[1.0, 2.0], fill=[1.0])
     assert wrong.problems(2, 3) == ["fill has shape (1,), not (2,)"]
     infinite = Selection(selected=[0], scores=[1.0], fill=[np.inf])
     assert infinite.problems(1, 3) == ["fill holds infinite values"]
 
 
-def test_a_refusal_of_gaps_names_the_stage_that_fills_them_and_methods_that_bear_them() -> None:
+def test_a_refusal_of_gaps_names_the_stage_that_fills_them_and_methods_that_bear_them():
     with pytest.raises(DataError, match=r"`impute lfe`.*relieff"):
         fsframe.selectors["lfe"]().select(with_gaps())
 
 
-def test_apply_fills_what_the_run_fills(call: Call, here: Path) -> None:  # noqa: F811
+def test_apply_fills_what_the_run_fills(tmp_path):
     rows = [
         f"{k},{'' if k % 4 == 0 else k % 7},{'' if k == 5 else 'uv'[k % 2]},{k % 2}"
         for k in range(24)
     ]
-    (here / "gaps.csv").write_text("id,a,kind,class\n" + "\n".join(rows), encoding="utf-8")
-    done = call("chain impute lfe:top=1.0 on gaps.csv --drop id --categorical kind -o run.h5")
+    (tmp_path / "gaps.csv").write_text("id,a,kind,class\n" + "\n".join(rows), encoding="utf-8")
+    done = run(
+        "chain impute lfe:top=1.0 on gaps.csv --drop id --categorical kind -o run.h5", cwd=tmp_path
+    )
     assert done.code == 0, done.err
     middle = sorted(k % 7 for k in range(24) if k % 4)[8]
-    done = call("apply run.h5 on gaps.csv -o -")
+    done = run("apply run.h5 on gaps.csv -o -", cwd=tmp_path)
     lines = done.out.splitlines()
     assert lines[1] == f"{middle},u,0" and lines[2] == "1,v,1" and lines[6] == "5,,1"
-    assert (
-        "6 missing values filled in" in done.err
-        and "text columns were not filled in: kind" in done.err
-    )
+    for told in ("6 missing values filled in", "text columns were not filled in: kind"):
+        assert told in done.err
 
 
-def test_filling_gaps_ranks_no_feature() -> None:
+def test_filling_gaps_ranks_no_feature():
     columns = Chain.parse("impute mim:top=2").run(with_gaps()).feature_table().columns
     assert list(columns) == ["rank", "feature", "kept", "score"]
     # Alone, or where it leaves columns out, it is what decides.
     assert len(Chain.parse("impute").run(with_gaps()).feature_table()) == 5
+
+
+# By neighbours: scikit-learn's KNNImputer, inside every resample and on new rows
+
+
+NEAR = "impute:method=neighbours"
+
+
+def parkinsons(share: float = 0.1) -> Dataset:
+    data = fsframe.read(Path(__file__).parents[3] / "examples" / "parkinsons.csv")
+    X = data.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < share] = np.nan
+    return attrs.evolve(data, matrix=X)
+
+
+def near(data: Dataset, **settings: object) -> Selection:
+    return impute(data, method="neighbours", **settings)
+
+
+@pytest.mark.parametrize("k", [1, 5, 500])
+@pytest.mark.parametrize("share", [0.02, 0.4])
+def test_it_is_scikit_learns_on_a_real_table(k, share):
+    data = parkinsons(share)
+    found = near(data, k=k, standardize=False)
+    theirs = KNNImputer(n_neighbors=k).fit_transform(data.X)
+    assert own_fill(found, data.X).tobytes() == theirs.tobytes()
+    scaler = StandardScaler().fit(data.X)
+    scaled = KNNImputer(n_neighbors=k).fit_transform(scaler.transform(data.X))
+    ours = own_fill(near(data, k=k), data.X)
+    np.testing.assert_allclose(ours, scaler.inverse_transform(scaled), rtol=1e-9)
+
+
+def test_a_row_without_any_known_value_gets_the_columns_mean():
+    data = parkinsons()
+    found = near(data)
+    row = np.full((1, data.n_features), np.nan)
+    np.testing.assert_allclose(own_fill(found, row)[0], np.nanmean(data.X, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.fill, np.nanmean(data.X, axis=0), rtol=1e-12)
+
+
+def test_rows_are_filled_as_they_are_alone():
+    data = parkinsons()
+    found = near(data)
+    whole = own_fill(found, data.X)
+    for row in range(0, data.n_samples, 7):
+        np.testing.assert_allclose(own_fill(found, data.X[[row]])[0], whole[row], rtol=1e-12)
+
+
+def test_whole_numbers_stay_whole_and_are_the_rounded_mean():
+    draw = np.random.default_rng(4)
+    X = draw.integers(0, 3, (80, 6)).astype(float)
+    X[:, 5] = draw.standard_normal(80)
+    X[draw.random(X.shape) < 0.1] = np.nan
+    data = Dataset.from_arrays(X, np.arange(80) % 2)
+    theirs = KNNImputer(n_neighbors=4).fit_transform(X)
+    theirs[:, :5] = np.rint(theirs[:, :5])
+    assert np.array_equal(own_fill(near(data, k=4, standardize=False), X), theirs)
+    for factor in (1.0, 10.0):
+        # One half is one half in any scale: 0 and 1 are as near.
+        column = np.array([0, factor, np.nan, np.nan])
+        tied = Dataset.from_arrays(np.column_stack([column, [1.0, 1, 1, 2]]), [0, 1, 0, 1])
+        assert own_fill(near(tied, k=2), tied.X)[2, 0] == np.rint(factor / 2)
+
+
+def test_levels_are_those_of_the_neighbours_whatever_they_are_called():
+    draw = np.random.default_rng(2)
+    kind = draw.integers(0, 3, 90)
+    X = np.column_stack([kind, kind * 10 + draw.standard_normal(90), draw.integers(0, 4, 90)])
+    X[draw.random(X.shape) < 0.1] = np.nan
+    data = Dataset.from_arrays(X, np.arange(90) % 2, categorical=[0, 2])
+    filled = own_fill(near(data), X)
+    shared = ~np.isnan(X[:, 1])
+    assert (filled[shared, 0] == kind[shared]).all()
+    for names in ([2.0, 0, 1], [1, 2, 0]):
+        renamed = X.copy()
+        known = ~np.isnan(X[:, 0])
+        renamed[known, 0] = np.array(names)[X[known, 0].astype(int)]
+        other = Dataset.from_arrays(renamed, data.y, categorical=[0, 2])
+        again = own_fill(near(other), renamed)
+        assert again[:, 1:].tobytes() == filled[:, 1:].tobytes()
+        assert (again[:, 0] == np.array(names)[filled[:, 0].astype(int)]).all()
+
+
+def test_a_row_that_counts_twice_is_two_donors():
+    data, draw = parkinsons(), np.random.default_rng(3)
+    counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples))
+    copies = data.take_rows(np.repeat(np.arange(data.n_samples), counts))
+    drawn, copied = near(data.with_counts(counts)), near(copies)
+    np.testing.assert_allclose(drawn.fill, copied.fill, rtol=1e-12)
+    np.testing.assert_allclose(own_fill(drawn, data.X), own_fill(copied, data.X), rtol=1e-9)
+
+
+def test_resamples_share_the_rows_of_their_donors():
+    data, draw = with_gaps(), np.random.default_rng(5)
+    counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
+    found = fsframe.selectors["impute"](method="neighbours").select_many(data, counts)
+    assert all(each.donors.rows is found[0].donors.rows for each in found)
+
+
+@pytest.mark.parametrize("method", ["median", "mean", "most-frequent"])
+def test_many_resamples_are_filled_as_one_by_one(method):
+    data, draw = with_gaps(), np.random.default_rng(6)
+    counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 20)
+    stage = fsframe.selectors["impute"](method=method)
+    for row, found in zip(counts, stage.select_many(data, counts), strict=True):
+        assert_equal(found, stage.select(data.with_counts(row)), method)
+
+
+def test_a_column_without_values_is_left_out_and_stays_empty():
+    data = with_gaps()
+    X = data.X.copy()
+    X[:, 2] = np.nan
+    found = near(Dataset.from_arrays(X, data.y))
+    assert np.isnan(found.fill[2]) and 2 not in found.selected
+    filled = own_fill(found, X)
+    assert np.isnan(filled[:, 2]).all() and not np.isnan(np.delete(filled, 2, 1)).any()
+
+
+def test_what_memory_does_not_hold_is_refused():
+    with pytest.raises(RequestError, match=r"impute: neighbours among 60 × 5 values takes"):
+        fsframe.selectors["impute"](method="neighbours").select(with_gaps(), run=Run(memory=20_000))
+
+
+def test_infinite_values_of_new_rows_are_named():
+    found = near(with_gaps())
+    row = np.array([[np.nan, np.inf, 0.0, 0.0, 1.0]])
+    with pytest.raises(
+        DataError, match=r"which infinite values make undefined; the first is in row 1, column 2"
+    ):
+        own_fill(found, row)
+
+
+def test_apply_and_predict_fill_row_by_row(tmp_path):
+    rows = [f"{k},{'' if k % 4 == 0 else 2 * k + 0.5},{k % 2}" for k in range(24)]
+    (tmp_path / "gaps.csv").write_text("a,b,class\n" + "\n".join(rows), encoding="utf-8")
+    done = run(f"chain {NEAR},k=2 lfe:top=1.0 knn on gaps.csv -o run.h5", cwd=tmp_path)
+    assert done.code == 0, done.err
+    done = run("apply run.h5 on gaps.csv -o -", cwd=tmp_path)
+    lines = done.out.splitlines()
+    # Row 8 lies between rows 7 and 9: 14.5 and 18.5.
+    assert lines[9] == "8,16.5,0" and lines[2] == "1,2.5,1", done.out
+    assert "6 missing values filled in" in done.err
+    done = run("predict run.h5 on gaps.csv", cwd=tmp_path)
+    assert done.code == 0 and len(done.out.splitlines()) >= 24, done.err
+
+
+def test_apply_asks_for_the_columns_that_tell_who_is_near(tmp_path):
+    rows = [f"{k % 5},{'' if k % 4 == 0 else k % 2 + k / 100},{k % 2}" for k in range(24)]
+    (tmp_path / "gaps.csv").write_text("a,b,class\n" + "\n".join(rows), encoding="utf-8")
+    done = run(f"chain {NEAR} mim:top=1 on gaps.csv -o run.h5", cwd=tmp_path)
+    assert done.code == 0 and load_run(tmp_path / "run.h5").selected_names == ("b",), done.err
+    (tmp_path / "new.csv").write_text("b\n1.5\n2.5\n", encoding="utf-8")
+    assert run("apply run.h5 on new.csv -o -", cwd=tmp_path).out.splitlines() == ["b", "1.5", "2.5"]
+    (tmp_path / "new.csv").write_text("b,c\n1.5,1\n,1\n", encoding="utf-8")
+    done = run("apply run.h5 on new.csv -o -", cwd=tmp_path)
+    assert done.code != 0 and "lacks 1 of the 2 columns" in done.err and "'a'" in done.err
+
+
+def test_frames_are_filled_in_their_own_kinds():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    from fsframe.sklearn import Impute
+
+    draw = np.random.default_rng(0)
+    a = draw.standard_normal(60)
+    frame = pandas.DataFrame({
+        "a": a, "c": 2 * a, "kind": pandas.Categorical(np.where(a > 0, "high", "low")),
+        "whole": pandas.array(np.round(10 * a).astype(int), dtype="Int64"),
+    })  # fmt: skip
+    for place, name in enumerate(frame):
+        frame.loc[draw.random(60) < 0.15 - 0.01 * place, name] = None
+    y = np.arange(60) % 2
+    found = Impute(method="neighbours").set_output(transform="pandas").fit(frame, y)
+    filled = found.transform(frame)
+    assert not filled.isna().any().any() and list(filled.dtypes) == list(frame.dtypes)
+    lacking = frame["kind"].isna() & frame["c"].notna()
+    assert lacking.any()
+    # Rows just at the border apart, neighbours are on the same side.
+    clear = lacking & (frame["c"].abs() > 0.6)
+    assert (filled["kind"][clear] == np.where(a > 0, "high", "low")[clear]).all()
+    other = polars.from_pandas(frame)
+    found = Impute(method="neighbours").set_output(transform="polars").fit(other, y)
+    assert found.transform(other)["kind"].to_list() == filled["kind"].tolist()
+    plain = frame.drop(columns="kind").astype(float).to_numpy()
+    theirs = Impute(method="neighbours", standardize=False).fit(plain, y).transform(plain)
+    expected = KNNImputer().fit_transform(plain)
+    expected[:, 2] = np.rint(expected[:, 2])
+    assert theirs.tobytes() == expected.tobytes()
+
+
+def test_donors_that_do_not_fit_are_refused(tmp_path):
+    data = with_gaps(20)
+    path = tmp_path / "sound.h5"
+    Chain.parse(f"{NEAR} lfe").run(data, seed=0, out=path)
+    record = load_run(path)
+    donors = record.donors
+    for wrong in (
+        {"columns": [1, 0, 2, 3, 4]}, {"rows": donors.rows[:, :2]}, {"k": 0},
+        {"times": np.full(20, -1)}, {"times": np.full(20, 1 << 40)},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="donors"):
+            attrs.evolve(donors, **wrong)
+    lone = attrs.evolve(record.stages[1].selection, donors=donors, fill=None)
+    assert "donors are there, but no fill" in lone.problems(5, 20)
+    far = attrs.evolve(record.stages[0].selection, donors=donors.lift(np.arange(5) + 3))
+    assert any("outside 0 … 4" in problem for problem in far.problems(5, 20))
+    other = attrs.evolve(donors, k=9)
+    stages = list(record.stages)
+    stages[1] = attrs.evolve(stages[1], selection=attrs.evolve(stages[1].selection, donors=other))
+    with pytest.raises(StoreError, match="donors came from the stage before"):
+        write_run(tmp_path / "run.h5", attrs.evolve(load_run(path), stages=stages))
+
+
+def test_donors_are_cut_and_lifted_with_their_columns():
+    donors = Donors(
+        columns=[1, 3, 4], rows=[[1.0, 2.0, 3.0]], times=[1], nominal=[False] * 3, k=1,
+        standardize=True,
+    )  # fmt: skip
+    cut = donors.restrict(np.array([0, 3, 4]))
+    assert cut.columns.tolist() == [1, 2] and cut.rows.tolist() == [[2.0, 3.0]]
+    assert cut.lift(np.array([0, 3, 4])).columns.tolist() == [3, 4]
+    assert donors.restrict(np.array([], dtype=np.intp)).columns.tolist() == []
+
+
+def test_an_import_that_fails_is_named(monkeypatch):
+    import builtins
+
+    plain = builtins.__import__
+
+    def without(name: str, *args: object, **kwargs: object) -> object:
+        if name.partition(".")[0] == "sklearn":
+            raise ImportError("No module named 'sklearn'")
+        return plain(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(PluginError, match=r"pip install scikit-learn"):
+        near(with_gaps())

@@ -28,21 +28,40 @@ def numbers(seed=0, n=150):
     return Dataset.from_arrays(X, y)
 
 
-def test_anova_equals_scikit_learn():
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+def test_anova_equals_scikit_learn(target):
     data = numbers()
-    found = fsframe.selectors["anova-f"]().select(data)
-    statistic, p = f_classif(data.X - 1e6, data.y)
-    assert_allclose(found.scores[:4], statistic[:4], rtol=1e-6)
-    assert_allclose(found.tables["p_values"][:4], p[:4], rtol=1e-6)
-
-
-def test_anova_of_a_numeric_target_equals_scikit_learn():
-    data = numbers()
-    target = data.X[:, 0] - 1e6 + np.random.default_rng(1).normal(size=150)
-    found = fsframe.selectors["anova-f"]().select(Dataset.from_arrays(data.X, target))
+    y = data.y
+    if target == "numbers":
+        y = data.X[:, 0] - 1e6 + np.random.default_rng(1).normal(size=150)
+    found = fsframe.selectors["anova-f"]().select(Dataset.from_arrays(data.X, y))
     # scikit-learn loses digits of a large mean.
-    centred = data.X - data.X.mean(axis=0)
-    assert_allclose(found.scores, f_regression(centred, target)[0], rtol=1e-6, atol=1e-9)
+    theirs = f_classif if target == "classes" else f_regression
+    statistic, p = theirs(data.X - data.X.mean(axis=0), y)
+    columns = slice(4) if target == "classes" else slice(None)
+    assert_allclose(found.scores[columns], statistic[columns], rtol=1e-6, atol=1e-9)
+    assert_allclose(found.tables["p_values"][columns], p[columns], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "numeric"),
+    [({}, False), ({}, True), ({"ranks": True}, False), ({"curved": True, "spread": True}, True)],
+    ids=["F", "F of numbers", "ranks", "curves and spreads"],
+)
+def test_gaps_are_left_out_feature_by_feature_and_drawn_rows_count_as_copies(settings, numeric):
+    rng = np.random.default_rng(16)
+    X = np.c_[rng.normal(size=(40, 2)), rng.integers(0, 3, 40)]
+    y = 2 * X[:, 0] + 1 + rng.normal(size=40) if numeric else rng.integers(0, 2, 40)
+    X[3:9, 1] = np.nan
+    known, kinds = ~np.isnan(X[:, 1]), {"categorical": [False, False, True]}
+    method = fsframe.selectors["anova-f"](missing="pairwise", **settings)
+    data = Dataset.from_arrays(X, y, **kinds)
+    alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known])).tables["p_values"]
+    assert_allclose(method.select(data).tables["p_values"][1], alone[0])
+    counts = np.bincount(rng.integers(0, 40, 40), minlength=40)
+    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts), **kinds)
+    drawn = method.select(attrs.evolve(data, counts=counts))
+    assert_allclose(drawn.scores, method.select(copied).scores, rtol=1e-9)
 
 
 def test_anova_has_no_opinion_on_constants_and_a_bound_on_perfection():
@@ -51,17 +70,6 @@ def test_anova_has_no_opinion_on_constants_and_a_bound_on_perfection():
     assert found.selected.tolist() == [1, 0, 2]
     assert found.scores.tolist() == [0, np.finfo(float).max, 0]
     assert "separate the classes perfectly" in found.warnings[0]
-
-
-def test_anova_leaves_missing_values_out_feature_by_feature():
-    data = numbers()
-    X = data.X - 1e6
-    holed = X.copy()
-    holed[::7, 1] = np.nan
-    part = Dataset.from_arrays(holed, data.y)
-    found = fsframe.selectors["anova-f"](missing="pairwise").select(part)
-    present = ~np.isnan(holed[:, 1])
-    assert_allclose(found.scores[1], f_classif(X[present][:, [1]], data.y[present])[0])
 
 
 def cross(x, y):
@@ -203,20 +211,6 @@ def test_f_of_ranks_is_that_of_kruskal_and_wallis_and_of_spearman():
     assert_allclose(found.scores[1:], r[1:] ** 2 / (1 - r[1:] ** 2) * 38, rtol=1e-9)
 
 
-def test_ranks_leave_missing_values_out_and_count_rows_as_often_as_a_bootstrap_draws_them():
-    rng = np.random.default_rng(4)
-    X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
-    X[::4, 1] = np.nan
-    method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise")
-    known = ~np.isnan(X[:, 1])
-    alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known]))
-    assert_allclose(method.select(Dataset.from_arrays(X, y)).scores[1], alone.scores[0])
-    counts = np.bincount(rng.integers(0, 30, 30), minlength=30)
-    drawn = attrs.evolve(Dataset.from_arrays(X, y), counts=counts)
-    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    assert_allclose(method.select(drawn).scores, method.select(copied).scores, rtol=1e-9)
-
-
 def test_f_of_a_parabola_is_that_of_least_squares():
     rng = np.random.default_rng(5)
     X = np.c_[rng.normal(size=(50, 2)) * [1, 1e80] + [1e3, 0], np.arange(50) % 2]
@@ -262,23 +256,13 @@ def f_oneway_of(model, y):
     return f_distribution.sf((whole - left) / q / (left / (len(y) - q - 1)), q, len(y) - q - 1)
 
 
-def test_the_spread_knows_gaps_counts_and_an_exact_line():
-    rng = np.random.default_rng(16)
-    X = np.c_[rng.normal(size=(40, 2)), rng.integers(0, 3, 40)]
-    y = 2 * X[:, 0] + 1
-    kinds = {"categorical": [False, False, True]}
-    method = fsframe.selectors["anova-f"](curved=True, spread=True, missing="pairwise")
-    assert method.select(Dataset.from_arrays(X, y, **kinds)).scores[0] == np.finfo(float).max
-    y = y + rng.normal(size=40)
-    X[3:9, 1] = np.nan
-    known = ~np.isnan(X[:, 1])
-    whole = method.select(Dataset.from_arrays(X, y, **kinds)).scores
-    alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known])).scores
-    assert_allclose(whole[1], alone[0])
-    counts = np.bincount(rng.integers(0, 40, 40), minlength=40)
-    drawn = attrs.evolve(Dataset.from_arrays(X, y, **kinds), counts=counts)
-    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts), **kinds)
-    assert_allclose(method.select(drawn).scores, method.select(copied).scores, rtol=1e-9)
+def test_an_exact_line_has_the_largest_score_and_two_tests_have_no_single_statistic():
+    x = np.random.default_rng(16).normal(size=40)
+    data = Dataset.from_arrays(x[:, None], 2 * x + 1)
+    found = fsframe.selectors["anova-f"](curved=True, spread=True).select(data)
+    assert found.scores[0] == np.finfo(float).max
+    with pytest.raises(DataError, match="leave out rank_by=statistic"):
+        fsframe.selectors["anova-f"](spread=True, rank_by="statistic").select(data)
 
 
 def test_of_unrelated_features_few_have_another_spread():
@@ -303,12 +287,6 @@ def test_parabolas_and_spreads_are_for_numeric_targets_without_covariates(name):
         method.select(data.with_roles(adjust="c"))
 
 
-def test_two_tests_of_a_feature_have_no_single_statistic():
-    data = Dataset.from_arrays(np.arange(20.0)[:, None] % 7, np.arange(20.0))
-    with pytest.raises(DataError, match="leave out rank_by=statistic"):
-        fsframe.selectors["anova-f"](spread=True, rank_by="statistic").select(data)
-
-
 @pytest.mark.parametrize("chain", ["anova-f", "chi2"])
 def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
     draw = np.random.default_rng(4)
@@ -330,9 +308,7 @@ def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
     ("rows", "columns", "classes", "said"),
     [(30, 100, 3, True), (60, 100, 3, False), (30, 20, 3, False), (30, 100, 2, False)],
 )
-def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(
-    rows: int, columns: int, classes: int, said: bool
-) -> None:
+def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(rows, columns, classes, said):
     X = np.random.default_rng(0).normal(size=(rows, columns))
     data = Dataset.from_arrays(X, np.arange(rows) % classes)
     found = Chain.parse("anova-f:alpha=0.05,ranks=true").select(data)
@@ -341,7 +317,7 @@ def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(
     assert not any("p-values of ranks" in text for text in of_values.warnings)
 
 
-def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows() -> None:
+def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows():
     """SciPy's exact p without equal values; with them the share of all ways to draw a class."""
     rng = np.random.default_rng(6)
     method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise", alpha=0.05)

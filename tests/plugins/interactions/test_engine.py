@@ -114,18 +114,6 @@ def test_empty_margins_take_degrees_of_freedom():
             assert freedom(*margins) == plain.degrees_of_freedom(table)
 
 
-def test_kirkwood_bounds_the_deviance_from_above():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        table = rng.poisson(rng.uniform(0.5, 20), (3, 3, 2)).astype(float)
-        margins = [np.empty((3, 3)), np.empty((3, 2)), np.empty((3, 2))]
-        expected = np.empty((3, 3, 2))
-        kirkwood(table, *margins, expected)
-        bound = deviance(table, expected)
-        fit(*margins, expected, 1e-9, 2000)
-        assert bound >= deviance(table, expected) - 1e-9
-
-
 def test_the_screen_loses_no_pair_below_its_threshold():
     data = mixed_table(7, 120, 3, 0.05)
     every = all_pairs(data)
@@ -151,20 +139,6 @@ def test_the_best_are_kept_however_the_tiles_are_banded(monkeypatch):
 
 
 ORDERED = np.ones(40, dtype=bool)
-
-
-def test_threads_change_no_bit():
-    data = mixed_table(9, 80, 2)
-    planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
-    results = []
-    for threads in (1, 2, 5):
-        run = Run(entropy=4, threads=threads)
-        results.append(
-            calibrate(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run, ORDERED)
-        )
-    for one in results[1:]:
-        for name in ("pairs", "log_p", "plain", "ratio", "fitted_freedom"):
-            assert getattr(one, name).tobytes() == getattr(results[0], name).tobytes()
 
 
 def all_with_the_margins(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -151,40 +153,23 @@ def test_instance_weights_are_said_to_be_left_out():
     assert any("instance weights" in warning for warning in found.warnings)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "npfs:base='interactions:calibrate=0',of=pairs,pairs=3,n=8",
-        "interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8",
-    ],
-)
-def test_npfs_tests_which_pairs_recur(text):
-    record = Chain.parse(text).run(xor(5), seed=1)
+def test_npfs_tests_which_pairs_recur():
+    record = Chain.parse("interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8").run(xor(5), seed=1)
     names = [tuple(sorted(pair[:2])) for pair in record.pairs]
     assert (0, 1) in names and len(names) <= 2
     assert not any("grow with main effects" in text for text in record.all_warnings())
 
 
-def test_numeric_targets_respect_the_bound_on_memory():
-    _, X = table(1)
-    data = Dataset.from_arrays(X, X[:, 0])
-    with pytest.raises(RequestError, match="allow more memory"):
-        Interactions().select(data, run=Run(memory=50_000))
-
-
 def test_threads_that_memory_has_no_room_for_are_not_used(monkeypatch):
-    used = []
-    shared = product_term.in_threads
-    monkeypatch.setattr(
-        product_term, "in_threads", lambda n, *rest: used.append(n) or shared(n, *rest)
-    )
+    used = mock.Mock(wraps=product_term.in_threads)
+    monkeypatch.setattr(product_term, "in_threads", used)
     data = Dataset.from_arrays(*_numeric("product", 0))
     held, of_thread = 9 * 300 * 4, 96 * 300 * 4
     found = []
     for memory in (held + 9 * of_thread, held + 2 * of_thread, held + of_thread):
         run = Run(threads=4, memory=memory)
         found.append(Interactions(calibrate=0).select(data, run=run).scores.tobytes())
-    assert used == [4, 2, 1] and len(set(found)) == 1
+    assert [call.args[0] for call in used.call_args_list] == [4, 2, 1] and len(set(found)) == 1
     with pytest.raises(RequestError, match="allow more memory"):
         Interactions(calibrate=0).select(data, run=Run(memory=held + of_thread - 1))
 

@@ -37,7 +37,7 @@ def by_definition(matrix: np.ndarray, sign: float = 1.0) -> tuple[float, float]:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 20))
 @settings(deadline=None)
-def test_phi_and_variance_follow_the_paper_term_by_term(seed: int, m: int, p: int) -> None:
+def test_phi_and_variance_follow_the_paper_term_by_term(seed, m, p):
     random = np.random.default_rng(seed)
     matrix = random.random((m, p)) < random.random(p)
     if matrix.all() or not matrix.any():
@@ -48,7 +48,7 @@ def test_phi_and_variance_follow_the_paper_term_by_term(seed: int, m: int, p: in
     assert variance == pytest.approx(expected_variance, rel=1e-9, abs=1e-15)
 
 
-def test_the_variance_is_exactly_zero_wherever_fractions_say_so() -> None:
+def test_the_variance_is_exactly_zero_wherever_fractions_say_so():
     random = np.random.default_rng(9)
     zeros = 0
     for _ in range(1500):
@@ -74,7 +74,7 @@ def test_the_variance_is_exactly_zero_wherever_fractions_say_so() -> None:
     assert zeros > 50  # sets of different sizes whose parts cancel but for rounding
 
 
-def test_the_interval_follows_the_level_and_is_cut_only_on_request() -> None:
+def test_the_interval_follows_the_level_and_is_cut_only_on_request():
     random = np.random.default_rng(0)
     matrix = random.random((4, 6)) < 0.5
     wide, narrow = nogueira(level=0.99)(matrix), nogueira(level=0.5)(matrix)
@@ -88,7 +88,7 @@ def test_the_interval_follows_the_level_and_is_cut_only_on_request() -> None:
     assert nogueira(level=0.9999, clip=True)(stable).interval[1] == 1
 
 
-def test_few_runs_and_a_variance_of_zero_are_warned_of() -> None:
+def test_few_runs_and_a_variance_of_zero_are_warned_of():
     random = np.random.default_rng(3)
     assert nogueira()(random.random((30, 8)) < 0.5).warnings == ()
     (few,) = nogueira()(random.random((29, 8)) < 0.5).warnings
@@ -100,7 +100,7 @@ def test_few_runs_and_a_variance_of_zero_are_warned_of() -> None:
         assert any("variance is 0" in warning for warning in result.warnings)
 
 
-def test_one_set_test_is_the_upper_tail_of_the_z_value() -> None:
+def test_one_set_test_is_the_upper_tail_of_the_z_value():
     random = np.random.default_rng(5)
     matrix = random.random((50, 20)) < np.linspace(0.05, 0.95, 20)
     phi, variance = by_definition(matrix)
@@ -112,7 +112,7 @@ def test_one_set_test_is_the_upper_tail_of_the_z_value() -> None:
     assert above_threshold_test(matrix, 0.99).p_value > 0.99
 
 
-def test_two_set_test_is_two_sided_and_takes_other_numbers_of_runs_and_features() -> None:
+def test_two_set_test_is_two_sided_and_takes_other_numbers_of_runs_and_features():
     random = np.random.default_rng(6)
     first = random.random((50, 20)) < np.linspace(0.05, 0.95, 20)
     second = random.random((40, 12)) < 0.5
@@ -125,7 +125,7 @@ def test_two_set_test_is_two_sided_and_takes_other_numbers_of_runs_and_features(
     assert forward.p_value == pytest.approx(2 * norm.sf(abs(z)), rel=1e-6)
 
 
-def test_a_tiny_p_value_keeps_its_digits() -> None:
+def test_a_tiny_p_value_keeps_its_digits():
     random = np.random.default_rng(7)
     matrix = random.random((60, 40)) < np.where(np.arange(40) < 10, 0.9, 0.05)
     outcome = above_threshold_test(matrix, 0.0)
@@ -135,7 +135,7 @@ def test_a_tiny_p_value_keeps_its_digits() -> None:
 @pytest.mark.parametrize(
     "matrix", [np.tile([1, 1, 0, 0], (5, 1)), np.eye(4), np.zeros((3, 4)), np.ones((3, 4))]
 )
-def test_without_variance_or_value_there_is_no_p_value_but_a_reason(matrix: np.ndarray) -> None:
+def test_without_variance_or_value_there_is_no_p_value_but_a_reason(matrix):
     for outcome in (above_threshold_test(matrix, 0.2), difference_test(matrix, matrix)):
         assert math.isnan(outcome.statistic) and math.isnan(outcome.p_value)
         assert outcome.undefined

@@ -48,7 +48,7 @@ DEMO_3 = np.array(
 )
 
 
-def test_nogueira_gives_the_stabilities_and_the_variance_of_the_authors_demo() -> None:
+def test_nogueira_gives_the_stabilities_and_the_variance_of_the_authors_demo():
     assert metrics["nogueira"]()([[1, 1, 0]] * 3).value == 1.0
     assert metrics["nogueira"]()([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).value == -0.5
     third = metrics["nogueira"]()(DEMO_3)
@@ -56,7 +56,7 @@ def test_nogueira_gives_the_stabilities_and_the_variance_of_the_authors_demo() -
     assert third.variance == pytest.approx(0.00516666666667, abs=5e-15)
 
 
-def test_jaccard_and_nogueira_give_the_stabm_vignette() -> None:
+def test_jaccard_and_nogueira_give_the_stabm_vignette():
     assert metrics["jaccard"]()(VIGNETTE).value == pytest.approx(0.5595238, abs=5e-8)
     assert metrics["nogueira"]()(VIGNETTE).value == pytest.approx(0.4570136, abs=5e-8)
 
@@ -81,11 +81,11 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("name", sorted(BY_HAND))
-def test_rational_metrics_agree_with_hand_computation(name: str) -> None:
+def test_rational_metrics_agree_with_hand_computation(name):
     assert metrics[name]()(VIGNETTE).value == pytest.approx(float(BY_HAND[name]), abs=1e-14)
 
 
-def test_metrics_with_roots_and_logarithms_agree_with_hand_computation() -> None:
+def test_metrics_with_roots_and_logarithms_agree_with_hand_computation():
     ochiai = (3 / math.sqrt(12) + 3 / math.sqrt(18) + 3 / math.sqrt(24)) / 3
     assert metrics["ochiai"]()(VIGNETTE).value == pytest.approx(ochiai, abs=1e-14)
     novovicova = 3 * 3 * math.log2(3) / (13 * math.log2(3))
@@ -102,13 +102,13 @@ def test_metrics_with_roots_and_logarithms_agree_with_hand_computation() -> None
     assert metrics["krizek"]()(same).value == pytest.approx(krizek, abs=1e-14)
 
 
-def test_davis_takes_off_the_penalty_but_never_falls_below_zero() -> None:
+def test_davis_takes_off_the_penalty_but_never_falls_below_zero():
     penalised = metrics["davis"](penalty=1.0)(VIGNETTE).value  # median size 4, p = 10
     assert penalised == pytest.approx(13 / 21 - 0.4, abs=1e-14)
     assert metrics["davis"](penalty=10.0)(VIGNETTE).value == 0.0
 
 
-def test_sechidis_is_the_ratio_of_traces_of_dense_matrices() -> None:
+def test_sechidis_is_the_ratio_of_traces_of_dense_matrices():
     random = np.random.default_rng(4)
     m, p = 7, 9
     matrix = random.random((m, p)) < 0.4
@@ -125,7 +125,7 @@ def test_sechidis_is_the_ratio_of_traces_of_dense_matrices() -> None:
     assert value == pytest.approx(expected, abs=1e-12)
 
 
-def test_similarities_count_from_the_threshold_on_and_not_below() -> None:
+def test_similarities_count_from_the_threshold_on_and_not_below():
     like = np.eye(4)
     like[0, 1] = like[1, 0] = 0.85
     matrix = sets(4, (1, 3), (2, 3))
@@ -136,13 +136,13 @@ def test_similarities_count_from_the_threshold_on_and_not_below() -> None:
         assert reached > missed + 0.1
 
 
-def test_lustgarten_of_identical_sets_is_less_than_one() -> None:
+def test_lustgarten_of_identical_sets_is_less_than_one():
     # (k − k²/p) / (k − max(0, 2k − p)) = (4 − 16/9) / 4; all others are 1 (conformance).
     same = sets(9, *[(1, 2, 5, 9)] * 4)
     assert metrics["lustgarten"]()(same).value == pytest.approx(5 / 9, abs=1e-14)
 
 
-def test_disjoint_sets_score_what_the_formula_says() -> None:
+def test_disjoint_sets_score_what_the_formula_says():
     apart = sets(12, (1, 2, 3), (4, 5, 6), (7, 8, 9), (10, 11, 12))
     for name in ("kuncheva", "nogueira", "wald", "kappa", "phi", "unadjusted"):
         assert metrics[name]()(apart).value == pytest.approx(-1 / 3, abs=1e-14), name
@@ -152,7 +152,7 @@ def test_disjoint_sets_score_what_the_formula_says() -> None:
     assert metrics["kuncheva"]()(halves).value == -1.0
 
 
-def test_canberra_gives_the_value_of_the_authors_software() -> None:
+def test_canberra_gives_the_value_of_the_authors_software():
     positions = [[2, 4, 1, 3, 0], [3, 4, 1, 2, 0], [2, 4, 3, 0, 1]]
     value = metrics["canberra"](best="smallest", depth=3)(positions).value
     assert value == pytest.approx(0.74862979571499755, abs=1e-15)

@@ -1,15 +1,17 @@
-"""Metrics of rankings against scipy, pair by pair, and Canberra's expectation by enumeration."""
+"""Metrics of rankings against scipy and by enumeration; where a metric has no value."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, rankdata, spearmanr, weightedtau
 
 import fsframe
-from fsframe_stability.rankings import expected_canberra, sign_agreement
+from fsframe_stability.agreement import Overlap
+from fsframe_stability.rankings import expected_canberra
 
 metrics = fsframe.stability_metrics
 
@@ -24,9 +26,16 @@ def pairs(matrix: np.ndarray):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("features", [2, 7, 60])
-def test_correlations_are_the_means_of_scipys(features: int, ties: bool) -> None:
-    matrix = scores(6, features, ties, seed=features)
+@pytest.mark.parametrize(
+    ("runs", "features"), [(6, 2), (6, 7), (6, 60), (3, 400), (24, 900)],
+    ids=["2", "7", "60", "sorted", "many blocks of signs"],
+)  # fmt: skip
+def test_correlations_are_the_means_of_scipys(runs, features, ties):
+    matrix = scores(runs, features, ties, seed=features)
+    if runs == 24 and not ties:
+        # Ties in some runs, and between some.
+        matrix[3] = np.round(matrix[3], 1)
+        matrix[20] = matrix[3] + np.round(matrix[20], 1)
     truth = {
         "spearman": [spearmanr(a, b).statistic for a, b in pairs(matrix)],
         "kendall": [kendalltau(a, b).statistic for a, b in pairs(matrix)],
@@ -36,35 +45,8 @@ def test_correlations_are_the_means_of_scipys(features: int, ties: bool) -> None
         assert metrics[name]()(matrix).value == pytest.approx(np.mean(expected), abs=1e-12), name
 
 
-def test_kendall_by_signs_and_by_sorting_agree() -> None:
-    matrix = scores(3, 400, ties=True)  # beyond the crossover: sorting
-    ranks = rankdata(-matrix, axis=1)
-    gram = sign_agreement(ranks)
-    tau = gram / np.sqrt(np.outer(gram.diagonal(), gram.diagonal()))
-    expected = np.mean(tau[np.triu_indices(3, k=1)])
-    assert metrics["kendall"]()(matrix).value == pytest.approx(expected, abs=1e-13)
-
-
-def test_weighted_tau_by_signs_and_by_scipy_agree_with_and_without_ties_between() -> None:
-    matrix = scores(24, 900, ties=False)  # many blocks of signs
-    matrix[3] = np.round(matrix[3], 1)
-    matrix[20] = matrix[3] + np.round(matrix[20], 1)
-    tau = metrics["weighted-tau"]()._correlations(rankdata(-matrix, axis=1))
-    for i, j in ((0, 1), (0, 3), (2, 20), (3, 20), (20, 23), (22, 23)):
-        expected = weightedtau(matrix[i], matrix[j]).statistic
-        assert tau[i, j] == pytest.approx(expected, abs=1e-12), (i, j)
-
-
-def test_kendall_over_many_blocks_of_signs_agrees_with_scipy() -> None:
-    matrix = scores(40, 900, ties=True)
-    expected = np.mean([kendalltau(a, b).statistic for a, b in pairs(matrix[:5])])
-    gram = sign_agreement(rankdata(matrix, axis=1))[:5, :5]
-    tau = gram / np.sqrt(np.outer(gram.diagonal(), gram.diagonal()))
-    assert tau[np.triu_indices(5, k=1)].mean() == pytest.approx(expected, abs=1e-13)
-
-
 @pytest.mark.parametrize("name", ["spearman", "kendall", "weighted-tau", "canberra"])
-def test_ranks_and_the_scores_they_come_from_give_the_same(name: str) -> None:
+def test_ranks_and_the_scores_they_come_from_give_the_same(name):
     matrix = scores(5, 30, ties=True)
     ranks = rankdata(-matrix, axis=1)
     from_ranks = metrics[name](best="smallest")(ranks).value
@@ -73,7 +55,7 @@ def test_ranks_and_the_scores_they_come_from_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("p", [2, 3, 5, 6])
-def test_canberras_expectation_is_the_mean_over_all_permutations(p: int) -> None:
+def test_canberras_expectation_is_the_mean_over_all_permutations(p):
     first = np.arange(1, p + 1)
     for depth in range(1, p + 1):
         a = np.minimum(first, depth + 1)
@@ -84,19 +66,202 @@ def test_canberras_expectation_is_the_mean_over_all_permutations(p: int) -> None
         assert expected_canberra(p, depth) == pytest.approx(np.mean(total), abs=1e-13)
 
 
-def test_canberras_expectation_is_the_double_sum_for_many_features() -> None:
+def test_canberras_expectation_is_the_double_sum_for_many_features():
     p, depth = 3000, 700
     places = np.minimum(np.arange(1, p + 1), depth + 1).astype(float)
     table = np.abs(places[:, None] - places) / (places[:, None] + places)
     assert expected_canberra(p, depth) == pytest.approx(table.sum() / p, rel=1e-12)
 
 
-def test_canberra_takes_mean_ranks_for_ties() -> None:
+def test_canberra_takes_mean_ranks_for_ties():
     # Ranks 1, 2.5, 2.5 against 1, 2, 3: 0.5/4.5 + 0.5/5.5; expectation of 3 places.
     expected = (0.5 / 4.5 + 0.5 / 5.5) / expected_canberra(3)
     assert metrics["canberra"]()([[9, 4, 4], [9, 5, 4]]).value == pytest.approx(expected, abs=1e-14)
 
 
-def test_canberra_refuses_a_depth_beyond_the_features() -> None:
+def test_canberra_refuses_a_depth_beyond_the_features():
     with pytest.raises(fsframe.DataError, match="depth 9 is beyond the 5 features"):
         metrics["canberra"](depth=9)(scores(3, 5, ties=False))
+
+
+# Where a metric has no value: NaN with the reason, an imputed value, or an error
+
+
+EMPTY, FULL = [0, 0, 0, 0], [1, 1, 1, 1]
+SOME, OTHER = [1, 1, 0, 0], [0, 1, 1, 0]
+
+# Which pairs have no value, by the denominators of the formulas; agrees with the list of
+# undefined pairs of the R package stabm 1.2.2.
+NO_VALUE = {
+    "jaccard": [(EMPTY, EMPTY)],
+    "dice": [(EMPTY, EMPTY)],
+    "ochiai": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL)],
+    "hamming": [],
+    "wald": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "lustgarten": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "phi": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "kappa": [(EMPTY, EMPTY), (FULL, FULL)],
+    "unadjusted": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
+    "kuncheva": [(EMPTY, EMPTY), (FULL, FULL)],
+    "jaccard-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "dice-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "ochiai-corrected": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
+    "hamming-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "nogueira": [(EMPTY, EMPTY), (FULL, FULL)],
+    "davis": [(EMPTY, EMPTY)],
+    "novovicova": [(EMPTY, EMPTY)],
+    "somol-cw": [(EMPTY, EMPTY)],
+    "somol-cwrel": [(EMPTY, EMPTY), (FULL, FULL)],
+    "krizek": [(EMPTY, EMPTY), (FULL, FULL)],
+    "yu": [(EMPTY, EMPTY), (FULL, FULL)],
+    "zucknick": [(EMPTY, EMPTY)],
+    "zucknick-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "sechidis": [(EMPTY, EMPTY), (FULL, FULL)],
+}
+ALL_PAIRS = [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)]
+ALL_PAIRS += [(SOME, OTHER)]
+PAIRWISE = [name for name in NO_VALUE if "impute" in metrics[name]().values()]
+
+
+def measured(name: str, matrix, **parameters) -> fsframe.StabilityMetric:
+    metric = metrics[name](**parameters)
+    if metric.needs_similarity:
+        return metric(matrix, np.eye(len(matrix[0])))
+    return metric(matrix)
+
+
+def test_the_table_speaks_of_every_metric_of_sets():
+    offered = {
+        name
+        for name in metrics
+        if metrics[name].input == "sets"
+        and metrics.offer(name).entry.target.startswith("fsframe_stability.")
+    }
+    assert set(NO_VALUE) == offered
+
+
+@pytest.mark.parametrize("name", sorted(NO_VALUE))
+def test_a_pair_has_no_value_exactly_where_the_denominator_is_zero(name):
+    for pair in ALL_PAIRS:
+        if not metrics[name].unequal_sizes and sum(pair[0]) != sum(pair[1]):
+            continue
+        for matrix in (pair, pair[::-1]):
+            result = measured(name, matrix)
+            absent = pair in NO_VALUE[name]
+            assert math.isnan(result.value) == absent, (name, pair)
+            assert bool(result.undefined) == absent
+
+
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_one_undefined_pair_leaves_the_collection_undefined_unless_imputed(name):
+    if name in ("hamming", "kuncheva"):  # always defined; sizes must be equal
+        return
+    matrix = [EMPTY, EMPTY, SOME, OTHER]
+    result = measured(name, matrix)
+    assert math.isnan(result.value)
+    assert "of 6 pairs" in result.undefined and "first runs 1 and 2" in result.undefined
+    zero, one = measured(name, matrix, impute=0.0).value, measured(name, matrix, impute=1.0).value
+    undefined_pairs = int(result.undefined.split(" of ")[0])
+    assert one - zero == pytest.approx(undefined_pairs / 6, abs=1e-12)
+
+
+def test_one_decision_in_all_leaves_weighted_consistency_no_room():
+    result = metrics["somol-cwrel"]()([EMPTY, [0, 1, 0, 0], EMPTY])
+    assert math.isnan(result.value) and "bounds" in result.undefined
+
+
+def test_kuncheva_says_which_sizes_it_found_and_names_its_extension():
+    overlap = Overlap.of([[1, 1, 0], [1, 0, 0]])
+    result = metrics["kuncheva"]().measure_overlap(overlap)
+    assert math.isnan(result.value)
+    assert "1 to 2" in result.undefined and "nogueira" in result.undefined
+    assert math.isnan(metrics["kuncheva"](impute=0.0).measure_overlap(overlap).value)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall", "weighted-tau"])
+def test_a_run_that_ties_all_features_has_no_rank_correlation(name):
+    result = metrics[name]()([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [3.0, 1.0, 2.0]])
+    assert math.isnan(result.value)
+    assert result.undefined.startswith("2 of 3 pairs") and "same score" in result.undefined
+
+
+@pytest.mark.parametrize("runs", [2, 200])
+def test_kendall_finds_tied_runs_by_signs_and_by_sorting(runs):
+    matrix = np.tile(np.arange(150.0), (runs, 1))
+    matrix[1] = 0.0
+    assert math.isnan(metrics["kendall"]()(matrix).value)
+
+
+def test_canberra_of_a_single_feature_is_undefined():
+    result = metrics["canberra"]()([[1.0], [2.0]])
+    assert math.isnan(result.value) and "one feature" in result.undefined
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick-corrected", "sechidis"])
+def test_features_that_are_all_alike_leave_nothing_to_measure(name):
+    result = metrics[name]()([SOME, OTHER, SOME], np.ones((4, 4)))
+    assert math.isnan(result.value) and result.undefined
+
+
+def test_yu_says_what_leaves_it_without_a_value():
+    yu = metrics["yu"]()
+    # An empty set beside another always scores 0, the least: that is a value, as for kappa.
+    assert yu([EMPTY, SOME], np.eye(4)).value == 0 == metrics["kappa"]()([EMPTY, SOME]).value
+    # Where all are alike any two single features score the most: there is nothing to measure.
+    assert "would score the most" in yu([[1, 0, 0, 0], [0, 1, 0, 0]], np.ones((4, 4))).undefined
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick", "zucknick-corrected", "sechidis"])
+def test_a_single_feature_divides_by_nothing(name):
+    result = metrics[name]()([[1], [0]], np.eye(1))
+    assert np.isfinite(result.value) or result.undefined
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [(-0.5, r"\[0, 1\]"), (1.5, r"\[0, 1\]"), (float("nan"), "symmetric|0, 1")],
+)
+def test_impossible_similarities_are_refused(entry, message):
+    like = np.eye(4)
+    like[0, 1] = like[1, 0] = entry
+    with pytest.raises(fsframe.DataError, match=message):
+        metrics["zucknick"]()([SOME, OTHER], like)
+
+
+def test_a_feature_unlike_itself_is_refused():
+    like = np.eye(4)
+    like[2, 2] = 0.5
+    with pytest.raises(fsframe.DataError, match=r"feature 2 has 0\.5"):
+        metrics["yu"]()([SOME, OTHER], like)
+
+
+@pytest.mark.parametrize(
+    ("orders", "features", "largest", "message"),
+    [
+        ([[0, 1, 2], [2, 1, 0]], 3, 4, "between 1 and 3"),
+        ([[0, 1, 2], [2, 1, 0]], 3, 0, "between 1 and 3"),
+        ([[0, 1, 1], [2, 1, 0]], 3, None, "at most once"),
+        ([[0, 1, 3], [2, 1, 0]], 3, None, "at most once"),
+        ([[0.0, 1.0], [1.0, 0.0]], 2, None, "whole-number"),
+        ([[0, 1, 2]], 3, None, "at least two runs"),
+    ],
+)
+def test_unusable_rankings_are_refused(orders, features, largest, message):
+    with pytest.raises(fsframe.RequestError, match=message):
+        metrics["kuncheva"]().along_rankings(orders, features, largest)
+
+
+def test_only_metrics_of_sets_follow_rankings_and_only_with_what_they_need():
+    orders = [[0, 1, 2], [2, 1, 0]]
+    with pytest.raises(fsframe.RequestError, match="whole rankings"):
+        metrics["spearman"]().along_rankings(orders, 3)
+    with pytest.raises(fsframe.RequestError, match="takes no similarity"):
+        metrics["jaccard"]().along_rankings(orders, 3, similarity=np.eye(3))
+    with pytest.raises(fsframe.RequestError, match="needs the similarity"):
+        metrics["yu"]().along_rankings(orders, 3)
+
+
+@pytest.mark.parametrize("matrix", [[[1, 0]], [1, 0], [[0.5, 1], [1, 0]], np.zeros((2, 0))])
+def test_an_unusable_matrix_of_sets_is_refused(matrix):
+    with pytest.raises(fsframe.RequestError, match="feature sets must come as a matrix"):
+        Overlap.of(matrix)

@@ -57,25 +57,25 @@ RIDGE = [-0.049653, 0.842817, -0.076928, -0.352166]
 
 
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
-def test_score_tests_and_coefficients_are_those_of_statsmodels(followed, ties) -> None:
+def test_score_tests_and_coefficients_are_those_of_statsmodels(followed, ties):
     z, beta = OTHERS[ties]
     found = CoxScore(ties=ties).select(followed)
     np.testing.assert_allclose(found.tables["z_score"], z, rtol=1e-9)
     np.testing.assert_allclose(Cox(penalty=0, ties=ties).fit(followed).inner.beta, beta, rtol=1e-6)
 
 
-def test_the_ridge_is_that_of_lifelines(followed) -> None:
+def test_the_ridge_is_that_of_lifelines(followed):
     beta = Cox(penalty=5).fit(followed).inner.beta * followed.X.std(axis=0)
     # It stops a little before the maximum.
     np.testing.assert_allclose(beta, RIDGE, atol=5e-5)
 
 
-def test_concordance_is_that_of_lifelines(followed) -> None:
+def test_concordance_is_that_of_lifelines(followed):
     risk = np.round(followed.X[:, 1] - 0.5 * followed.X[:, 3], 1)
     assert CIndex.of(followed.y, risk) == pytest.approx(0.7384066587395958, rel=1e-12)
 
 
-def test_concordance_counted_pair_by_pair() -> None:
+def test_concordance_counted_pair_by_pair():
     generator = np.random.Generator(np.random.PCG64(2))
     time = generator.integers(1, 8, 40).astype(float)
     event, risk = generator.random(40) < 0.6, np.round(generator.random(40), 1)
@@ -90,7 +90,7 @@ def test_concordance_counted_pair_by_pair() -> None:
     assert np.isnan(CIndex.of(np.array([-1.0, -2.0]), np.array([0.0, 1.0])))
 
 
-def test_more_columns_than_rows_are_rotated_to_the_same_answer() -> None:
+def test_more_columns_than_rows_are_rotated_to_the_same_answer():
     generator = np.random.Generator(np.random.PCG64(3))
     X = generator.standard_normal((20, 50))
     times = Times.of(generator.random(20), generator.random(20) < 0.7, np.ones(20))
@@ -105,7 +105,7 @@ def test_more_columns_than_rows_are_rotated_to_the_same_answer() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-def test_a_perfect_order_without_penalty_is_refused_in_words() -> None:
+def test_a_perfect_order_without_penalty_is_refused_in_words():
     data = Dataset.from_arrays([[4.0], [3], [2], [1]], [1, 2, 3, 4], event=[1, 1, 1, 1])
     with pytest.raises(DataError, match="give a larger penalty, or fewer columns"):
         Cox(penalty=0).fit(data)
@@ -113,13 +113,13 @@ def test_a_perfect_order_without_penalty_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("name", ["knn", "weighted-knn", "margin"])
-def test_classifiers_refuse_times_by_name(name: str) -> None:
+def test_classifiers_refuse_times_by_name(name):
     # Of selectors the conformance suite asks it.
     with pytest.raises(DataError, match=r"needs .*, not times until an event"):
         fsframe.classifiers[name]().fit(tables.survival())
 
 
-def test_evaluate_stability_and_npfs_go_by_concordance() -> None:
+def test_evaluate_stability_and_npfs_go_by_concordance():
     data = tables.survival()
     found = fsframe.evaluate("cox-score:top=2 cox", data, folds=4, repeats=2)
     assert "c-index" in repr(found)
@@ -129,7 +129,7 @@ def test_evaluate_stability_and_npfs_go_by_concordance() -> None:
     assert kept.to_frame()["feature"][0] == "f2"
 
 
-def test_the_c_index_of_an_evaluation_is_that_of_its_folds() -> None:
+def test_the_c_index_of_an_evaluation_is_that_of_its_folds():
     from fsframe.evaluation.recorded import recorded_evaluation
 
     data = tables.survival()
@@ -149,7 +149,7 @@ def test_the_c_index_of_an_evaluation_is_that_of_its_folds() -> None:
     assert found.leading.mean == pytest.approx(np.mean(values), rel=1e-9)
 
 
-def test_tables_name_the_column_of_events(tmp_path) -> None:
+def test_tables_name_the_column_of_events(tmp_path):
     data = tables.survival()
     time, event = times_and_events(data.y)
     lines = ["a,b,c,d,e,f,days,dead"]
@@ -183,7 +183,15 @@ def test_tables_name_the_column_of_events(tmp_path) -> None:
     assert done.code == 4 and "--event names the column of events" in done.err
 
 
-def test_estimators_take_structured_times() -> None:
+def structured():
+    """A table, and its label as other packages have it."""
+    data = tables.survival()
+    time, event = times_and_events(data.y)
+    kinds = [("dead", bool), ("days", float)]
+    return data, np.array(list(zip(event, time, strict=True)), dtype=kinds)
+
+
+def test_estimators_take_structured_times():
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline
 
@@ -191,9 +199,7 @@ def test_estimators_take_structured_times() -> None:
     from fsframe.sklearn import Cox as CoxRegressor
     from fsframe.sklearn import CoxScore as CoxSelector
 
-    data = tables.survival()
-    time, event = times_and_events(data.y)
-    y = np.array(list(zip(event, time, strict=True)), dtype=[("dead", bool), ("days", float)])
+    data, y = structured()
     expected = CoxScore(top=2).select(data)
     for made in (CoxSelector(top=2), ChainSelector("cox-score:top=2")):
         np.testing.assert_array_equal(made.fit(data.X, y).scores_, expected.scores)
@@ -204,12 +210,10 @@ def test_estimators_take_structured_times() -> None:
     assert cross_val_score(both, data.X, data.y, cv=3).mean() > 0.7
 
 
-def test_other_estimators_refuse_structured_times() -> None:
+def test_other_estimators_refuse_structured_times():
     from fsframe.sklearn import ChainClassifier, ChainSelector, Ridge, Variance, estimator
 
-    data = tables.survival()
-    time, event = times_and_events(data.y)
-    y = np.array(list(zip(event, time, strict=True)), dtype=[("dead", bool), ("days", float)])
+    data, y = structured()
     said = "(does not take|needs .*, not) times until an event"
     others = [ChainSelector("mim:top=2"), ChainClassifier("mim:top=2 knn"), Ridge()]
     for name in ("mim", "anova-f", "relieff", "rrelieff", "lasso", "rfe", "boruta"):
@@ -221,7 +225,7 @@ def test_other_estimators_refuse_structured_times() -> None:
     assert Variance(top=2).fit(data.X, y).ranking_.size == 2
 
 
-def test_nothing_is_found_in_noise() -> None:
+def test_nothing_is_found_in_noise():
     generator = np.random.Generator(np.random.PCG64(8))
     chain = "cross-validation:folds=5,repeats=1,base=(cox-score:top=5 cox)"
     means = []
@@ -234,7 +238,7 @@ def test_nothing_is_found_in_noise() -> None:
 
 
 @pytest.mark.parametrize("wrapper", ["npfs:n=6,permutations=16", "ensemble:n=6"])
-def test_a_base_for_survival_is_resampled_as_a_chain_on_the_left_is(wrapper: str) -> None:
+def test_a_base_for_survival_is_resampled_as_a_chain_on_the_left_is(wrapper):
     data = tables.survival()
     by_base = Chain.parse(f"{wrapper},base=(cox-score:top=3)").select(data)
     by_left = Chain.parse(f"cox-score:top=3 {wrapper}").select(data)
@@ -245,7 +249,7 @@ def test_a_base_for_survival_is_resampled_as_a_chain_on_the_left_is(wrapper: str
 
 
 @pytest.mark.parametrize("efron", [True, False])
-def test_residuals_give_the_score_and_moments_over_all_permutations(efron: bool) -> None:
+def test_residuals_give_the_score_and_moments_over_all_permutations(efron):
     draw = np.random.default_rng(3)
     time, event = np.array([2.0, 3, 3, 3, 5, 7, 8]), np.array([1, 1, 1, 0, 0, 1, 1], dtype=bool)
     times = Times.of(time, event, np.ones(7), efron=efron)
@@ -263,7 +267,7 @@ def test_residuals_give_the_score_and_moments_over_all_permutations(efron: bool)
     assert abs(permutation_p_values(x[:, None], times)[0] - exact) < 0.15
 
 
-def test_copies_count_as_rows_in_permutations() -> None:
+def test_copies_count_as_rows_in_permutations():
     draw = np.random.default_rng(5)
     time, event, X = draw.integers(1, 9, 20) / 1.0, draw.random(20) < 0.7, draw.normal(size=(20, 3))
     counts = draw.integers(1, 4, 20)
@@ -273,7 +277,7 @@ def test_copies_count_as_rows_in_permutations() -> None:
 
 
 @pytest.mark.parametrize("law", ["t", "rare", "normal"])
-def test_permutations_keep_the_level_where_chi2_does_not(law: str) -> None:
+def test_permutations_keep_the_level_where_chi2_does_not(law):
     """100 rows, 40 % censored, columns that tell nothing; the figures of its docstring."""
     small = {"chi2": 0, "permutation": 0}
     p, tables = 5000, 8
@@ -294,7 +298,7 @@ def test_permutations_keep_the_level_where_chi2_does_not(law: str) -> None:
     assert (shares["chi2"] > 0.003) == (law != "normal")
 
 
-def test_the_table_of_the_page_is_the_one_measured() -> None:
+def test_the_table_of_the_page_is_the_one_measured():
     root = Path(__file__).parents[3]
     page = (root / "docs" / "methods" / "survival.md").read_text(encoding="utf-8")
     with (root / "benchmarks" / "survival" / "results" / "level.csv").open() as file:
