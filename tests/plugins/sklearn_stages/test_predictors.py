@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +18,8 @@ import fsframe
 from fsframe import Chain, Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe_sklearn.methods.by_name import Ridge, Sklearn
+from fsframe_sklearn.methods.by_name import Ridge, Sklearn, SklearnSelector
+from fsframe_sklearn.methods.learners import Importance
 
 
 def table(n_classes=2, seed=0):
@@ -60,10 +64,8 @@ def test_decisions_stand_in_for_probabilities(n_classes):
     fitted = estimator("svm.SVC").fit(data)
     scores = fitted.predict_scores(NEW)
     assert (fitted.predict(NEW) == theirs.predict(NEW)).all()
-    if n_classes == 2:
-        assert scores[:, 1] == pytest.approx(theirs.decision_function(NEW))
-    else:
-        assert scores == pytest.approx(theirs.decision_function(NEW))
+    decisions = scores[:, 1] if n_classes == 2 else scores
+    assert decisions == pytest.approx(theirs.decision_function(NEW))
 
 
 def test_a_bare_answer_is_no_probability():
@@ -124,24 +126,6 @@ def test_missing_values_go_where_the_estimator_takes_them():
         estimator("naive_bayes.GaussianNB").fit(data).predict(X)
 
 
-@pytest.mark.parametrize(
-    ("path", "options", "words"),
-    [
-        ("sklearn.nowhere.Thing", "{}", "not one of scikit-learn's own"),
-        ("sklearn.svm.Nothing", "{}", "not one of scikit-learn's own"),
-        ("sklearn.preprocessing.StandardScaler", "{}", "not one of scikit-learn's own"),
-        ("SVX", "{}", "Did you mean `SVR`"),
-        ("sklearn.svm.SVC", '{"depth": 3}', "does not accept its options"),
-        ("sklearn.svm.SVC", '{"C": -1}', "does not accept its options"),
-        ("sklearn.svm.SVC", "[1]", "must be a JSON object"),
-        ("sklearn.svm.SVC", "{", "is not JSON"),
-    ],
-)
-def test_what_cannot_be_built_is_refused_when_it_is_asked_for(path, options, words):
-    with pytest.raises(RequestError, match=words):
-        Sklearn(estimator=path, options=options)
-
-
 def test_every_classifier_that_scikit_learn_lists_can_be_named():
     from sklearn.utils import all_estimators
 
@@ -171,34 +155,41 @@ def test_every_classifier_that_scikit_learn_lists_can_be_named():
     ],
 )
 def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch):
-    import importlib
-    import sys
-
-    asked = []
-    monkeypatch.setattr(
-        "fsframe_sklearn.engine.estimators.import_module",
-        lambda module: asked.append(module) or importlib.import_module(module),
-    )
+    asked = mock.Mock(side_effect=importlib.import_module)
+    monkeypatch.setattr("fsframe_sklearn.engine.estimators.import_module", asked)
     before = set(sys.modules)
     with pytest.raises(RequestError, match="not one of scikit-learn's own"):
         Sklearn(estimator=name)
-    assert not [module for module in asked if not module.startswith("sklearn")]
+    assert all(call.args[0].startswith("sklearn") for call in asked.call_args_list)
     assert "evilmod" not in {module.partition(".")[0] for module in set(sys.modules) - before}
 
 
 def test_the_user_allows_a_class_by_its_whole_name(tmp_path, monkeypatch):
     (tmp_path / "own_methods.py").write_text(
-        "from sklearn.dummy import DummyClassifier\nclass Mine(DummyClassifier): pass\n"
+        "import numpy as np\n"
+        "from sklearn.base import BaseEstimator\n"
+        "from sklearn.feature_selection import SelectorMixin\n"
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "class Mine(DecisionTreeClassifier): pass\n"
         "class NoClassifier: pass\n"
+        "class Second(SelectorMixin, BaseEstimator):\n"
+        "    def fit(self, X, y): self.p_ = X.shape[1]; return self\n"
+        "    def _get_support_mask(self): return np.arange(self.p_) == 1\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(RequestError, match=r"FSFRAME_SKLEARN_ALLOW=own_methods\.Mine"):
-        Sklearn(estimator="own_methods.Mine")
-    monkeypatch.setenv("FSFRAME_SKLEARN_ALLOW", "other.Thing, own_methods.Mine")
+    for refused in (lambda name: Sklearn(estimator=name), lambda name: Importance(of=name)):
+        with pytest.raises(RequestError, match=r"FSFRAME_SKLEARN_ALLOW=own_methods\.Mine"):
+            refused("own_methods.Mine")
+    monkeypatch.setenv("FSFRAME_SKLEARN_ALLOW", "other.Thing, own_methods.Mine,own_methods.Second")
     assert Sklearn(estimator="own_methods.Mine").fit(table()).predict(NEW).shape == (20,)
     for name in ("own_methods.NoClassifier", "own_methods", "other.Thing"):
         with pytest.raises(RequestError):
             Sklearn(estimator=name)
+    assert Importance(of="own_methods.Mine").select(table()).selected[0] == 0
+    second = SklearnSelector(estimator="own_methods.Second")
+    assert second.select(table()).selected.tolist() == [1]
+    with pytest.raises(RequestError, match="no scores to rank columns for top"):
+        SklearnSelector(estimator="own_methods.Second", top=2).select(table())
 
 
 def test_copies_that_an_estimator_makes_count_against_the_bound_on_memory():
@@ -221,7 +212,7 @@ def numbers(seed: int = 0, n: int = 50, p: int = 6) -> Dataset:
     return Dataset.from_arrays(X, y, task="regression")
 
 
-def test_it_is_scikit_learns_on_standardised_columns() -> None:
+def test_it_is_scikit_learns_on_standardised_columns():
     data, new = numbers(), numbers(1).X
     scale = StandardScaler().fit(data.X)
     theirs = RidgeCV(np.logspace(-3, 5, 33)).fit(scale.transform(data.X), data.y)
@@ -229,7 +220,7 @@ def test_it_is_scikit_learns_on_standardised_columns() -> None:
     assert Ridge().fit(data).predict(new) == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_given_penalty_solves_the_normal_equations() -> None:
+def test_a_given_penalty_solves_the_normal_equations():
     data = numbers()
     counts = np.random.default_rng(2).integers(0, 3, data.n_samples)
     rows = np.repeat(np.arange(data.n_samples), counts)
@@ -241,7 +232,7 @@ def test_a_given_penalty_solves_the_normal_equations() -> None:
     assert found == pytest.approx(new @ beta + data.y[rows].mean(), rel=1e-9)
 
 
-def test_no_copy_of_a_row_helps_to_choose_the_penalty_for_it() -> None:
+def test_no_copy_of_a_row_helps_to_choose_the_penalty_for_it():
     # Noise: rows left out with their copies ask for a large penalty, copies by themselves do not.
     generator = np.random.default_rng(3)
     data = Dataset.from_arrays(
@@ -254,7 +245,7 @@ def test_no_copy_of_a_row_helps_to_choose_the_penalty_for_it() -> None:
     assert spread[2] > 2 * spread[0]
 
 
-def test_it_ends_a_chain_and_is_listed_as_a_regressor() -> None:
+def test_it_ends_a_chain_and_is_listed_as_a_regressor():
     data = numbers()
     fitted = Chain.parse("rrelieff:top=2 ridge").fit(data)
     assert np.corrcoef(fitted.predict(data.X), data.y)[0, 1] > 0.9
@@ -262,7 +253,7 @@ def test_it_ends_a_chain_and_is_listed_as_a_regressor() -> None:
     assert "knn" not in fsframe.regressors
 
 
-def test_classes_are_refused_before_any_work() -> None:
+def test_classes_are_refused_before_any_work():
     data = Dataset.from_arrays(numbers().X, np.arange(50) % 2)
     with pytest.raises(DataError, match=r"ridge needs a numeric target, not classes .*classifier"):
         Chain.parse("mim ridge").run(data)
