@@ -19,7 +19,7 @@ from tests import same_process
 from tests.command_line import Done
 
 _IMPORTS = """
-from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.entries import SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 """
 _CLASS = """
@@ -103,14 +103,7 @@ FAKES = {
     ),
     # Entries
     "fake_newer": Fake(hook(selector("fake-newer", more=", api=99"))),
-    "fake_bad_name": Fake(hook(selector("on"))),
     "fake_bad_summary": Fake(hook(selector("fake-loud", more=", summary='\\x1b[2J'"))),
-    "fake_twice": Fake(
-        hook(selector("fake-double", "m:A"))
-        + hook(
-            "yield ClassifierEntry(name='fake-double', target='m:B')", name="fsframe_classifiers"
-        )
-    ),
     "fake_bad_classes": Fake(
         hook(
             selector("fake-no-module", "fake_not_there:Thing"),

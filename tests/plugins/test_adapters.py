@@ -38,7 +38,7 @@ def _constant(module: str, name: str) -> object:
     return ast.literal_eval(found)
 
 
-def test_each_adapter_is_a_module_of_at_most_sixty_lines() -> None:
+def test_each_adapter_is_a_module_of_at_most_sixty_lines():
     offers = _constant("plugin", "_OFFERS")
     assert {name for name, *_ in offers} == set(NEEDS)  # type: ignore[attr-defined]
     for _, target, *_ in offers:  # type: ignore[attr-defined]
@@ -56,34 +56,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _install(target: Path, *what: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--target", str(target), *what],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--target", str(target)]
+    done = subprocess.run([*command, *what], capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
 
 
 def _fsframe(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fsframe", *words],
-        env={**os.environ, "PYTHONPATH": str(site)},
-        cwd=site,
-        capture_output=True,
-        text=True,
-    )
+    command, env = [sys.executable, "-m", "fsframe", *words], os.environ | {"PYTHONPATH": str(site)}
+    return subprocess.run(command, env=env, cwd=site, capture_output=True, text=True)
 
 
 @pytest.mark.slow
-def test_listing_needs_none_of_the_packages(site: Path) -> None:
+def test_listing_needs_none_of_the_packages(site):
     assert "7 methods" in _fsframe(site, "plugins").stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(NEEDS))
-def test_an_adapter_passes_the_checks_and_is_a_stage_like_any_other(name: str, site: Path) -> None:
+def test_an_adapter_passes_the_checks_and_is_a_stage_like_any_other(name, site):
     try:
         _install(site, *NEEDS[name])
     except (RuntimeError, subprocess.TimeoutExpired) as error:

@@ -43,19 +43,19 @@ for _, _offer in BUNDLED:
     del _suite
 
 
-def test_every_class_can_be_imported_and_made() -> None:
+def test_every_class_can_be_imported_and_made():
     assert not UNUSABLE
 
 
 @pytest.mark.parametrize("what", ["EXCEPTIONS", "TRIED_AS", "SLOW"])
-def test_declarations_are_about_methods_that_exist(what: str) -> None:
+def test_declarations_are_about_methods_that_exist(what):
     names = {"*", *(offer.entry.name for _, offer in BUNDLED)}
     for _, offer in BUNDLED:
         unknown = set(declared(offer.entry, what)) - names
         assert not unknown, f"{offer.entry.target}: {what} names {unknown}"
 
 
-def test_every_plugin_says_where_its_methods_were_published() -> None:
+def test_every_plugin_says_where_its_methods_were_published():
     silent = [offer.name for _, offer in BUNDLED if not offer.entry.reference]
     assert not silent
 
@@ -81,7 +81,7 @@ UNNUMBERED = {
 }
 
 
-def test_references_are_complete() -> None:
+def test_references_are_complete():
     used = set()
     offers = [offer for _, offer in BUNDLED]
     for registry in (regressors, measures, readers):
@@ -121,7 +121,7 @@ print(json.dumps(found))
 """
 
 
-def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
+def test_another_process_with_another_hash_seed_gives_the_same_bits():
     # What repeats a base many times has the order of its base.
     names = [
         n for n in fsframe.selectors if n not in ("cross-validation", "stability-study", "bim")
@@ -151,9 +151,7 @@ class TwoClasses(fsframe.selectors["anova-f"]):
             yield "it is for two classes"
 
 
-def test_checks_of_three_classes_do_not_apply_to_a_method_that_declares_two(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_checks_of_three_classes_do_not_apply_to_a_method_that_declares_two(monkeypatch):
     monkeypatch.setattr(conformance, "TALLY", {})
     body = {"make": staticmethod(TwoClasses), "exceptions": {}}
     outcomes = {o.check: o for o in run_checks(type("TestTwo", (SelectorConformance,), body))}

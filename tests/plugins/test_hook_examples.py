@@ -1,15 +1,21 @@
-"""The examples of docs/hooks.md are installed and do what the page says."""
+"""The examples of docs/hooks.md do what the page says; what entries say of themselves."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from fsframe.cli.commands.offers import plugin_files
-from tests.command_line import FAKES
+from fsframe.registry import importing
+from fsframe.registry.entries import Deprecated, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
+from fsframe.registry.importing import missing, pip_command
+from fsframe.registry.manager import PluginManager, PluginSource
+from tests.command_line import FAKES, Done
 from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +55,7 @@ def with_a_mistake(name: str, folder: Path, right: str, wrong: str) -> Path:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_stands_on_the_page_and_is_short(name: str) -> None:
+def test_an_example_stands_on_the_page_and_is_short(name):
     code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
     assert code in (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
     assert len(code.splitlines()) <= 40
@@ -59,7 +65,7 @@ def test_an_example_stands_on_the_page_and_is_short(name: str) -> None:
     ("name", "kind"),
     [("agreement", "stability-metric"), ("cost", "measure"), ("halves", "wrapping")],
 )
-def test_the_page_shows_what_new_plugin_writes(name: str, kind: str) -> None:
+def test_the_page_shows_what_new_plugin_writes(name, kind):
     files = plugin_files(name, kind)
     page = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
     assert files[f"fsframe_{name}/{name}.py"] in page
@@ -67,7 +73,7 @@ def test_the_page_shows_what_new_plugin_writes(name: str, kind: str) -> None:
     assert "docs/hooks.md" in files["README.md"]
 
 
-def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Path) -> None:
+def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder):
     done = fsframe("table", "run.h5", "-o", "a.jsonl", cwd=folder, fakes=["fake_jsonl"])
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
@@ -80,9 +86,7 @@ def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Pa
     assert unknown.code == 2 and "there is no writer 'jsonl'" in unknown.err
 
 
-def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(folder, tmp_path):
     name = "fake_ranges"
     broken = with_a_mistake(name, tmp_path, "about.data is None", "about.none")
     done = fsframe(
@@ -98,7 +102,7 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
     assert "report section `broken` of plugin `broken` 2.0: AttributeError" in page
 
 
-def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
+def test_a_null_of_a_plugin_is_recorded_and_needed(folder):
     shown = fsframe("show", "run.h5", "--json", cwd=folder).json
     assert "null=shifted" in shown["chain"]
     without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder)
@@ -108,7 +112,7 @@ def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
     assert "shifted" in listed.out
 
 
-def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
+def test_a_plot_of_a_plugin_is_listed_and_drawn(folder):
     listed = fsframe("plot", fakes=["fake_seconds"])
     assert "seconds      seconds of each stage; needs a run" in listed.out
     done = fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"])
@@ -118,7 +122,95 @@ def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
     assert without.code == 2 and "there is no plot 'seconds'" in without.err
 
 
-def test_a_plot_that_fails_names_its_plugin(folder: Path, tmp_path: Path) -> None:
+def test_a_plot_that_fails_names_its_plugin(folder, tmp_path):
     broken = with_a_mistake("fake_seconds", tmp_path, "ax.bar(", "ax.no_such_bar(")
     done = fsframe("plot", "broken", "run.h5", "-o", "x.svg", cwd=folder, fakes=[broken])
     assert done.code == 3 and "of plugin `broken`" in done.err and "no_such_bar" in done.err
+
+
+# What entries say of themselves
+
+
+def run(folder: Path, *words: str) -> Done:
+    return fsframe(*words, cwd=folder, fakes=["fake_renamed"])
+
+
+def test_an_alias_is_found_and_the_record_has_the_name(folder):
+    done = run(
+        folder, "chain", "broadest:top=3", "npfs:base=(broadest:top=2),n=4,null=published,alpha=.9",
+        "on", "t.csv", "-q", "-o", "alias.h5",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    shown = run(folder, "show", "alias.h5", "--json").json
+    assert "broadest" not in str(shown["chain"]) and shown["chain"].count("widest:top=") == 2
+    assert run(folder, "methods", "broadest").out.startswith("widest")
+    asked = run(folder, "chain", "fake-renamed/broadest", "on", "t.csv", "--dry-run")
+    assert asked.code == 0 and "widest" in asked.out and "broadest" not in asked.out
+
+
+def test_an_alias_takes_no_bundled_name(folder):
+    done = run(folder, "chain", "mim:top=2", "on", "t.csv", "--dry-run")
+    assert done.code == 0 and "mim:top=2" in done.out and "widest" not in done.out
+
+
+def test_what_will_go_says_so_once(folder):
+    done = run(folder, "chain", "narrowest:top=2", "on", "t.csv", "-q")
+    assert done.code == 0
+    told = "`narrowest` is deprecated since 0.9 and will be removed; use `widest`"
+    assert " ".join(done.err.split()).count(told) == 1
+    assert told in run(folder, "methods", "narrowest").out
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it(folder):
+    done = run(folder, "chain", "lacking", "on", "t.csv")
+    assert done.code == 3
+    told = " ".join(done.err.split())
+    assert "needs no-such-distribution, which is not installed" in told
+    assert "pip install no-such-distribution 'fsframe[no-such-extra]'" in told
+
+
+def test_extras_are_looked_up_by_what_they_bring():
+    assert missing(["fsframe[no-such-extra]", "NumPy"]) == ()
+    assert pip_command(["fsframe[dask]"]).endswith(" -m pip install 'fsframe[dask]'")
+
+
+def test_extras_of_another_package_that_are_absent_are_named(monkeypatch):
+    lines = ['thing>=1 ; extra == "fast"', "numpy", 'other; extra == "slow"']
+    monkeypatch.setattr(importing.metadata, "requires", lambda name: lines)
+    assert missing(["numpy[fast]"]) == ("thing",)
+
+
+def test_a_failure_is_reported_once(folder):
+    done = run(folder, "chain", "widest:top=5", "npfs:null=published", "on", "t.csv", "-q")
+    assert done.code == 2 and done.err.count("so none can be selected") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"requires": "boruta>=0.3"}, "version bounds"),
+        ({"aliases": "On"}, "lower-case words"),
+        ({"aliases": "on"}, "reserved"),
+        ({"deprecated": "0.9"}, "Deprecated"),
+    ],
+)
+def test_what_an_entry_cannot_say_is_refused(said, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        SelectorEntry(name="x", target="m:C", **said)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="release"):
+        Deprecated(since="soon")
+
+
+@pytest.mark.parametrize("alias", ["first", "second", "mine"])
+def test_an_alias_that_is_somebodys_name_in_the_plugin_is_a_mistake(alias):
+    @hookimpl
+    def fsframe_selectors():
+        yield SelectorEntry(name="first", target="m:A", aliases=["mine"])
+        yield SelectorEntry(name="second", target="m:B", aliases=[alias])
+
+    module = ModuleType("p")
+    module.fsframe_selectors = fsframe_selectors
+    source = PluginSource(name="p", distribution="p", version="1", target="p", load=lambda: module)
+    (plugin,) = PluginManager([source], environ={}).plugins()
+    assert plugin.status == "failed"
+    assert "twice" in plugin.reason or "duplicate alias" in plugin.reason

@@ -18,59 +18,33 @@ from tests.plugins.fakes import FAKES as WRITTEN
 from tests.plugins.fakes import fsframe, written
 
 BROKEN = {
-    "fake_raises": ("raises", "ValueError: first line second line ?[2J"),
-    "fake_exits": ("exits", "SystemExit: 7"),
-    "fake_mute": ("mute", "Mute"),
-    "fake_absent_module": (
-        "absent-module",
-        "ModuleNotFoundError: No module named 'fake_module_that_is_not_there'",
-    ),
-    "fake_misspelled": (
-        "misspelled",
-        "'fsframe_selector' is not a hook. Did you mean `fsframe_selectors`?",
-    ),
-    "fake_unmarked": (
-        "unmarked",
-        "'fsframe_selectors' looks like a hook but lacks its marker; put @hookimpl "
-        "(from fsframe.registry.hookspecs import hookimpl) above it",
-    ),
-    "fake_empty": (
-        "empty",
-        "it offers nothing; implement fsframe_selectors or fsframe_classifiers or "
-        "fsframe_regressors or fsframe_stability_metrics",
-    ),
-    "fake_newer": (
-        "newer",
-        "'fake-newer' needs plugin API 99, this fsframe has 1; upgrade fsframe or install an "
-        "older plugin",
-    ),
-    "fake_wrong_type": (
-        "wrong-type",
-        "fsframe_selectors yielded {'name': 'fake-wrong-type'}; it must yield SelectorEntry "
-        "objects",
-    ),
-    "fake_returns": (
-        "returns",
-        "fsframe_selectors returned SelectorEntry; it must yield SelectorEntry objects",
-    ),
-    "fake_bad_name": (
-        "bad-name",
-        "ValueError: entry name 'on' is reserved for the command line; choose another",
-    ),
-    "fake_bad_summary": (
-        "bad-summary",
-        "ValueError: entry summary must be one line of text, not '\\x1b[2J'",
-    ),
-    "fake_syntax": ("syntax", "SyntaxError: invalid syntax"),
-    "fake_midway": ("midway", "KeyError: 'the second entry'"),
-    "fake_twice": ("twice", "it offers the classifier and selector 'fake-double' twice"),
-    "fake_garbled": ("fake-garbled", "its entry_points.txt cannot be read: "),
-    "fake_bytes": ("fake-bytes", "its entry_points.txt cannot be read: UnicodeDecodeError"),
-    "fake_no_target": (
-        "no-target",
-        "its entry point names 'not a module!', which is not a module",
-    ),
+    "fake_raises": "ValueError: first line second line ?[2J",
+    "fake_exits": "SystemExit: 7",
+    "fake_mute": "Mute",
+    "fake_absent_module": "ModuleNotFoundError: No module named 'fake_module_that_is_not_there'",
+    "fake_misspelled": "'fsframe_selector' is not a hook. Did you mean `fsframe_selectors`?",
+    "fake_unmarked": "'fsframe_selectors' looks like a hook but lacks its marker; put @hookimpl "
+    "(from fsframe.registry.hookspecs import hookimpl) above it",
+    "fake_empty": "it offers nothing; implement fsframe_selectors or fsframe_classifiers or "
+    "fsframe_regressors or fsframe_stability_metrics",
+    "fake_newer": "'fake-newer' needs plugin API 99, this fsframe has 1; upgrade fsframe or "
+    "install an older plugin",
+    "fake_wrong_type": "fsframe_selectors yielded {'name': 'fake-wrong-type'}; it must yield "
+    "SelectorEntry objects",
+    "fake_returns": "fsframe_selectors returned SelectorEntry; it must yield SelectorEntry objects",
+    "fake_bad_summary": "ValueError: entry summary must be one line of text, not '\\x1b[2J'",
+    "fake_syntax": "SyntaxError: invalid syntax",
+    "fake_midway": "KeyError: 'the second entry'",
+    "fake_garbled": "its entry_points.txt cannot be read: ",
+    "fake_bytes": "its entry_points.txt cannot be read: UnicodeDecodeError",
+    "fake_no_target": "its entry point names 'not a module!', which is not a module",
 }
+
+
+def called(fake: str) -> str:
+    """The name of a fake's entry point; of the distribution, where that cannot be read."""
+    name = fake.replace("_", "-")
+    return name if fake in ("fake_garbled", "fake_bytes") else name.removeprefix("fake-")
 
 
 @pytest.fixture(scope="module")
@@ -82,25 +56,22 @@ def all_broken() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("fake", BROKEN)
-def test_a_broken_plugin_keeps_its_reason(all_broken: dict[str, dict[str, Any]], fake: str) -> None:
-    name, reason = BROKEN[fake]
-    row = all_broken[name]
+def test_a_broken_plugin_keeps_its_reason(all_broken, fake):
+    row = all_broken[called(fake)]
     assert row["status"] == "failed"
-    assert row["reason"].startswith(reason)
+    assert row["reason"].startswith(BROKEN[fake])
     assert "\n" not in row["reason"]
     assert row["distribution"].replace("-", "_") == fake
 
 
-def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(
-    all_broken: dict[str, dict[str, Any]],
-) -> None:
+def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(all_broken):
     assert all_broken["sound"]["status"] == "loaded"
     assert all_broken["sound"]["entries"] == ["fake-spread", "fake-majority", "fake-equal"]
     for name in ("margin", "relief", "infotheory", "npfs", "stability"):
         assert all_broken[name]["status"] == "loaded", all_broken[name]["reason"]
 
 
-def test_every_fake_is_asked_for_by_a_test() -> None:
+def test_every_fake_is_asked_for_by_a_test():
     folders = [folder.name for folder in FAKES.iterdir() if folder.is_dir()]
     tests = Path(__file__).parents[1].rglob("test_*.py")
     texts = "\n".join(path.read_text(encoding="utf-8") for path in tests)
@@ -113,6 +84,13 @@ def four_rows(folder: Path) -> Path:
     return path
 
 
+def answer(chain: str, table: Path, fakes: list[str]) -> dict[str, Any]:
+    """What the run of a chain says as JSON."""
+    done = fsframe(*f"chain {chain} on {table} --no-out --json".split(), fakes=fakes)
+    assert done.code == 0, done.err
+    return done.json
+
+
 def row_of(name: str, *fakes: str, **env: str) -> dict[str, Any]:
     """What `fsframe plugins` says of one."""
     done = fsframe("plugins", "--json", fakes=fakes, env=env)
@@ -120,7 +98,7 @@ def row_of(name: str, *fakes: str, **env: str) -> dict[str, Any]:
     return {**row, "err": done.err}
 
 
-def test_people_see_one_line_for_each_plugin_and_no_escape_sequence() -> None:
+def test_people_see_one_line_for_each_plugin_and_no_escape_sequence():
     done = fsframe("plugins", fakes=["fake_sound", "fake_raises", "fake_bad_summary"])
     assert done.code == 0
     assert "\x1b" not in done.out
@@ -130,13 +108,13 @@ def test_people_see_one_line_for_each_plugin_and_no_escape_sequence() -> None:
     assert line.endswith("loaded  3 methods")
 
 
-def test_the_traceback_is_shown_when_asked_for() -> None:
+def test_the_traceback_is_shown_when_asked_for():
     done = fsframe("plugins", "--traceback", fakes=["fake_raises"])
     assert "fake_raises.py" in done.out
     assert "fake_raises.py" not in fsframe("plugins", fakes=["fake_raises"]).out
 
 
-def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> None:
+def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path):
     table = four_rows(tmp_path)
     listed = fsframe("methods", fakes=["fake_sound"]).out
     assert "fake-spread" in listed and "fake-majority" in listed and "fake-equal" in listed
@@ -168,18 +146,17 @@ FAILED = {
 
 @pytest.mark.parametrize("command", ASKING)
 @pytest.mark.parametrize("fake", FAILED)
-def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake: str, command: str) -> None:
+def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake, command):
     method = FAILED[fake]
     done = fsframe(*command.format(method).split(), fakes=[fake])
     assert done.code == 3
     assert done.out == ""
     assert done.err.startswith("fsframe: ")
     assert len(done.err.splitlines()) == 1
-    name, reason = BROKEN[fake]
-    assert name in done.err and reason in done.err
+    assert called(fake) in done.err and BROKEN[fake] in done.err
 
 
-def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin() -> None:
+def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin():
     done = fsframe("chain", "imigrate", "on", "x.csv", fakes=["fake_raises"])
     assert done.code == 2
     assert "Did you mean `immigrate`?" in done.err
@@ -194,7 +171,7 @@ def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin() 
         ("fake-exiting-class", "SystemExit: bye"),
     ],
 )
-def test_a_class_that_cannot_be_used_costs_only_its_own_name(method: str, complaint: str) -> None:
+def test_a_class_that_cannot_be_used_costs_only_its_own_name(method, complaint):
     done = fsframe("chain", method, "on", "x.csv", fakes=["fake_bad_classes"])
     assert done.code == 3
     assert complaint in done.err
@@ -202,14 +179,14 @@ def test_a_class_that_cannot_be_used_costs_only_its_own_name(method: str, compla
     assert len(done.err.splitlines()) == 1
 
 
-def test_entries_of_unusable_classes_do_not_disturb_lists() -> None:
+def test_entries_of_unusable_classes_do_not_disturb_lists():
     done = fsframe("methods", fakes=["fake_bad_classes"])
     assert done.code == 0
     assert "fake-no-module" in done.out
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
-def test_a_reader_does_not_take_the_endings_of_bundled_formats(name: str, tmp_path: Path) -> None:
+def test_a_reader_does_not_take_the_endings_of_bundled_formats(name, tmp_path):
     content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 4
     (tmp_path / name).write_bytes(gzip.compress(content) if "gz" in name else content)
     done = fsframe("inspect", str(tmp_path / name), fakes=["fake_greedy"])
@@ -224,9 +201,7 @@ def test_a_reader_does_not_take_the_endings_of_bundled_formats(name: str, tmp_pa
         ("none", 3, "none.odd.csv: {} returned NoneType, not a data frame"),
     ],
 )
-def test_a_reader_that_fails_is_named_with_its_plugin(
-    name: str, code: int, says: str, tmp_path: Path
-) -> None:
+def test_a_reader_that_fails_is_named_with_its_plugin(name, code, says, tmp_path):
     (tmp_path / f"{name}.odd.csv").write_text("a,b,class\n1,2,x\n")
     done = fsframe("inspect", str(tmp_path / f"{name}.odd.csv"), fakes=["fake_greedy"])
     assert done.code == code
@@ -234,20 +209,15 @@ def test_a_reader_that_fails_is_named_with_its_plugin(
     assert len(done.err.splitlines()) == 1
 
 
-def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:
-    table = four_rows(tmp_path)
+def test_provider_and_name_settle_a_contest(tmp_path):
     for provider, kept in (("fake-alpha", "a"), ("fake-beta", "b")):
-        done = fsframe(
-            *f"chain {provider}/fake-contested on {table} --no-out --json".split(),
-            fakes=["fake_alpha", "fake_beta"],
-        )
-        assert done.code == 0, done.err
-        assert done.json["chain"] == f"{provider}/fake-contested"
-        assert done.json["selected"] == [kept]
-        assert done.json["stages"][0]["provider"] == provider
+        asked = f"{provider}/fake-contested"
+        found = answer(asked, four_rows(tmp_path), ["fake_alpha", "fake_beta"])
+        assert (found["chain"], found["selected"]) == (asked, [kept])
+        assert found["stages"][0]["provider"] == provider
 
 
-def test_order_of_installation_decides_nothing() -> None:
+def test_order_of_installation_decides_nothing():
     pairs = (["fake_alpha", "fake_beta"], ["fake_beta", "fake_alpha"])
     for command in ("plugins --json", "methods --json", "chain fake-contested --dry-run"):
         one, other = (fsframe(*command.split(), fakes=pair) for pair in pairs)
@@ -256,19 +226,18 @@ def test_order_of_installation_decides_nothing() -> None:
     assert "fake-alpha/fake-contested" in listed and "fake-beta/fake-contested" in listed
 
 
-def test_two_distributions_may_use_one_entry_point_name() -> None:
-    done = fsframe("plugins", "--json", fakes=["fake_twin_left", "fake_twin_right"])
-    rows = {row["name"]: row for row in done.json["plugins"]}
-    assert rows["fake-twin-left.twin"]["entries"] == ["fake-left"]
-    assert rows["fake-twin-right.twin"]["entries"] == ["fake-right"]
-    settled = fsframe(
-        "methods", "fake-twin-left/fake-left", fakes=["fake_twin_left", "fake_twin_right"]
-    )
+def test_two_distributions_may_use_one_entry_point_name():
+    twins = ["fake_twin_left", "fake_twin_right"]
+    done = fsframe("plugins", "--json", fakes=twins)
+    rows = {row["name"]: row["entries"] for row in done.json["plugins"]}
+    assert rows["fake-twin-left.twin"] == ["fake-left"]
+    assert rows["fake-twin-right.twin"] == ["fake-right"]
+    settled = fsframe("methods", "fake-twin-left/fake-left", fakes=twins)
     # Found by the full name; the class behind it does not exist in this fake.
     assert settled.code == 3 and "fake_twin_left:Nothing" in settled.err
 
 
-def test_a_distribution_without_metadata_is_known_by_its_folder() -> None:
+def test_a_distribution_without_metadata_is_known_by_its_folder():
     row = row_of("no-metadata", "fake_no_metadata")
     assert row["status"] == "loaded"
     assert (row["distribution"], row["version"]) == ("fake_no_metadata", "unknown")
@@ -277,12 +246,12 @@ def test_a_distribution_without_metadata_is_known_by_its_folder() -> None:
 # What the environment says is honoured before anything of a plugin is imported.
 
 
-def test_a_plugin_that_is_not_blocked_is_imported() -> None:
+def test_a_plugin_that_is_not_blocked_is_imported():
     assert "was imported" in fsframe("plugins", fakes=["fake_blocked"]).err
 
 
 @pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " x , blocked "])
-def test_a_blocked_plugin_is_not_imported(names: str) -> None:
+def test_a_blocked_plugin_is_not_imported(names):
     row = row_of("blocked", "fake_blocked", FSFRAME_BLOCK=names)
     assert "was imported" not in row["err"]
     assert (row["status"], row["reason"]) == ("blocked", "blocked by FSFRAME_BLOCK")
@@ -292,13 +261,9 @@ def test_a_blocked_plugin_is_not_imported(names: str) -> None:
     assert "blocked, blocked: blocked by FSFRAME_BLOCK" in asked.err
 
 
-def test_only_chosen_plugins_are_imported() -> None:
-    done = fsframe(
-        "plugins",
-        "--json",
-        fakes=["fake_sound", "fake_blocked"],
-        env={"FSFRAME_PLUGINS": "sound, relief"},
-    )
+def test_only_chosen_plugins_are_imported():
+    chosen = {"FSFRAME_PLUGINS": "sound, relief"}
+    done = fsframe("plugins", "--json", fakes=["fake_sound", "fake_blocked"], env=chosen)
     assert "was imported" not in done.err
     loaded = {row["name"] for row in done.json["plugins"] if row["status"] == "loaded"}
     assert loaded == {"sound", "relief"}
@@ -306,35 +271,24 @@ def test_only_chosen_plugins_are_imported() -> None:
     assert reasons == {"not among FSFRAME_PLUGINS"}
 
 
-def test_no_plugin_is_loaded_where_none_is_chosen() -> None:
-    done = fsframe("plugins", "--json", fakes=["fake_blocked"], env={"FSFRAME_PLUGINS": ""})
-    assert {row["status"] for row in done.json["plugins"]} == {"blocked"}
-    assert "was imported" not in done.err
-
-
-def test_a_name_in_the_environment_that_is_no_plugin_is_said() -> None:
+def test_a_name_in_the_environment_that_is_no_plugin_is_said():
     done = fsframe("plugins", env={"FSFRAME_BLOCK": "relif"})
     assert done.code == 0
     assert "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?" in done.err
 
 
-def test_strict_stops_at_the_first_plugin_that_fails() -> None:
-    done = fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"})
+def test_strict_stops_at_the_first_plugin_that_fails():
+    strict = {"FSFRAME_STRICT": "1"}
+    done = fsframe("plugins", fakes=["fake_exits"], env=strict)
     assert done.code == 3
-    assert done.err.strip() == (
-        "fsframe: plugin 'exits' (fake-exits 1.0): SystemExit: 7. FSFRAME_STRICT is set; unset it "
-        "to continue without this plugin."
-    )
+    assert done.err.startswith("fsframe: plugin 'exits' (fake-exits 1.0): SystemExit: 7. FSFRAME_")
     assert fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "0"}).code == 0
-    assert fsframe("--help", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"}).code == 0
+    assert fsframe("--help", fakes=["fake_exits"], env=strict).code == 0
 
 
-def test_each_step_of_loading_is_reported_when_asked_for() -> None:
-    done = fsframe(
-        "plugins",
-        fakes=["fake_sound", "fake_exits", "fake_blocked"],
-        env={"FSFRAME_TRACE": "1", "FSFRAME_BLOCK": "blocked"},
-    )
+def test_each_step_of_loading_is_reported_when_asked_for():
+    traced = {"FSFRAME_TRACE": "1", "FSFRAME_BLOCK": "blocked"}
+    done = fsframe("plugins", fakes=["fake_sound", "fake_exits", "fake_blocked"], env=traced)
     assert "fsframe plugins: sound: importing fake_sound.plugin" in done.err
     assert "fsframe plugins: sound: offers fake-spread, fake-majority, fake-equal" in done.err
     assert "fsframe plugins: exits: failed: SystemExit: 7" in done.err
@@ -342,7 +296,7 @@ def test_each_step_of_loading_is_reported_when_asked_for() -> None:
     assert "importing fake_blocked" not in done.err
 
 
-def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path: Path) -> None:
+def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path):
     asked = f"chain fake-printing on {four_rows(tmp_path)} --no-out --json"
     for words in ("plugins --json", asked):
         done = fsframe(*words.split(), fakes=["fake_prints"])
@@ -352,10 +306,13 @@ def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path: Path) -> None:
         assert f"printed {said}" in done.err
 
 
-def test_without_any_plugin_the_program_still_answers() -> None:
+def test_without_any_plugin_the_program_still_answers():
     nothing = {"FSFRAME_PLUGINS": ""}
     for command in ("--help", "methods", "plugins", "chain --help", "info"):
         assert fsframe(*command.split(), env=nothing).code == 0
+    done = fsframe("plugins", "--json", fakes=["fake_blocked"], env=nothing)
+    assert {row["status"] for row in done.json["plugins"]} == {"blocked"}
+    assert "was imported" not in done.err
 
 
 TAKERS = ["fake_taker", "relief"]
@@ -370,7 +327,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table: Path) -> None:
+def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table):
     asked = RELIEFF.format(table, "--no-out --json").split()
     alone, beside = same_process.fsframe(*asked), fsframe(*asked, fakes=TAKERS)
     assert alone.code == beside.code == 0, beside.err
@@ -378,14 +335,13 @@ def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table: Path) 
     assert "note" not in alone.err
     assert beside.err.count("note: 'relieff' is the bundled selector; that of ") == 1
     assert "`fake-taker/relieff`" in beside.err
-    by_provider = fsframe(
-        *" ".join(asked).replace("relieff", "relief/relieff", 1).split(), fakes=TAKERS
-    )
+    spelled = ["relief/" + word if word.startswith("relieff") else word for word in asked]
+    by_provider = fsframe(*spelled, fakes=TAKERS)
     assert by_provider.code == 0 and by_provider.json["selected"] == alone.json["selected"]
     assert by_provider.json["stages"][0]["provider"] == "relief"
 
 
-def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table: Path) -> None:
+def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table):
     run = table.with_name("r.h5")
     assert same_process.fsframe(*RELIEFF.format(table, f"-o {run}").split()).code == 0
     before = same_process.fsframe("predict", str(run), "on", str(table))
@@ -395,23 +351,18 @@ def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table: Path
     assert "relieff, from relief " in shown.out and "not available" not in shown.out
 
 
-def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> None:
+def test_strangers_called_like_a_bundled_plugin_take_no_name(table):
     done = fsframe("plugins", "--json", fakes=TAKERS)
     rows = {row["name"]: row for row in done.json["plugins"]}
     assert (rows["relief"]["distribution"], rows["relief"]["provider"]) == ("fsframe", "relief")
     assert rows["fake-taker.relief"]["provider"] == "fake-taker"
     assert rows["relief.relief"]["provider"] == "relief.relief"
     for provider, kept in (("fake-taker", "a"), ("relief.relief", "b")):
-        asked = f"chain {provider}/relieff on {table} --no-out --json"
-        done = fsframe(*asked.split(), fakes=TAKERS)
-        assert done.code == 0, done.err
-        assert done.json["selected"] == [kept]
-        assert done.json["stages"][0]["provider"] == provider
+        found = answer(f"{provider}/relieff", table, TAKERS)
+        assert (found["selected"], found["stages"][0]["provider"]) == ([kept], provider)
 
 
-def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
-    tmp_path: Path,
-) -> None:
+def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_path):
     table, run = four_rows(tmp_path), tmp_path / "r.h5"
     begun = (
         "import sys, fsframe; from fsframe.chains.request import Request; "
@@ -433,7 +384,7 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
     assert "not available" not in fsframe("show", str(run), fakes=both).out
 
 
-def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted() -> None:
+def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted():
     done = fsframe("plugins", fakes=["fake_later"])
     (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
     assert "loaded" in line and "'fsframe_dialects' is not known to this fsframe" in line

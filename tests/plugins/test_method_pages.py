@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -48,7 +47,7 @@ def parameters_of(*names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_has_its_place_and_its_source(name: str) -> None:
+def test_a_method_has_its_place_and_its_source(name):
     assert PLACES[name] in PAGES_OF[METHODS[name].__module__.partition(".")[0]]
     listed = PLACES[name] not in BY_SECTION and "## References" in text_of(PLACES[name])
     assert "Source:" in section_of(name) or listed
@@ -57,7 +56,7 @@ def test_a_method_has_its_place_and_its_source(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_what_a_section_sets_are_parameters_of_its_method(name: str) -> None:
+def test_what_a_section_sets_are_parameters_of_its_method(name):
     if PLACES[name] in BY_SECTION:
         said = set(re.findall(r"`(\w+)=[\w-]+`", section_of(name)))
         assert said <= set(parameters_of(name))
@@ -66,7 +65,7 @@ def test_what_a_section_sets_are_parameters_of_its_method(name: str) -> None:
 @pytest.mark.parametrize(
     "page", ["immigrate", "margin-methods", "npfs", "error-control", "interactions"]
 )
-def test_what_a_page_sets_are_parameters_of_its_methods(page: str) -> None:
+def test_what_a_page_sets_are_parameters_of_its_methods(page):
     known = parameters_of(*(name for name in METHODS if PLACES[name] == page))
     margin = page in PAGES_OF["fsframe_margin"]
     form = r"`(?:[\w-]+:)?(\w+)=[^`]+`" if margin else r"`(\w+)=[^`:,]+`"
@@ -74,7 +73,7 @@ def test_what_a_page_sets_are_parameters_of_its_methods(page: str) -> None:
     assert said and said <= set(known)
 
 
-def test_defaults_that_pages_name() -> None:
+def test_defaults_that_pages_name():
     said = re.search(r"the k \((\d+)\) nearest", section_of("rrelieff"))
     assert said and said[1] == parameters_of("rrelieff")["k"]
     page, defaults = text_of("interactions"), parameters_of("interactions")
@@ -82,7 +81,7 @@ def test_defaults_that_pages_name() -> None:
     assert dict(named) == {name: defaults[name] for name in ("bins", "max_levels")}
 
 
-def test_the_page_says_which_methods_have_estimators() -> None:
+def test_the_page_says_which_methods_have_estimators():
     said = re.search(r"^`estimator=knn` \(([^)]*)\)", text_of("information-theory"), re.M)
     assert said
     have = {name for name in INFORMATION if "estimator" in parameters_of(name)}
@@ -90,12 +89,12 @@ def test_the_page_says_which_methods_have_estimators() -> None:
 
 
 @pytest.mark.parametrize("page", ["npfs", "error-control", "stability"])
-def test_examples_on_a_page_run(page: str) -> None:
+def test_examples_on_a_page_run(page):
     found = doctest.testfile(str(PAGES / f"{page}.md"), module_relative=False, encoding="utf-8")
     assert found.attempted and not found.failed
 
 
-def test_code_of_the_page_on_criteria_runs() -> None:
+def test_code_of_the_page_on_criteria_runs():
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", text_of("adding-a-criterion"), re.S):
         exec(block, names)
@@ -103,7 +102,7 @@ def test_code_of_the_page_on_criteria_runs() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(PAGES_OF["fsframe_margin"]))
-def test_figures_of_a_page_exist(page: str) -> None:
+def test_figures_of_a_page_exist(page):
     figures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text_of(page))
     assert figures
     for figure in figures:
@@ -125,7 +124,7 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_the_table_of_metrics_says_what_the_classes_declare() -> None:
+def test_the_table_of_metrics_says_what_the_classes_declare():
     listed = rows("Properties of each metric")
     assert sorted(row[0].strip("`") for row in listed) == sorted(OFFERED)
     for name, sizes, chance, undefined in listed:
@@ -136,7 +135,7 @@ def test_the_table_of_metrics_says_what_the_classes_declare() -> None:
         assert undefined == metric.undefined_when, name
 
 
-def test_the_page_names_the_metrics_that_need_similarities() -> None:
+def test_the_page_names_the_metrics_that_need_similarities():
     said = re.search(
         r"\*\*Similar features\.\*\* (.*?) need `similarity`", text_of("stability"), re.S
     )
@@ -145,7 +144,7 @@ def test_the_page_names_the_metrics_that_need_similarities() -> None:
     assert set(re.findall(r"`([\w-]+)`", said[1])) == need
 
 
-def test_parameters_that_the_page_names_are_those_of_a_metric() -> None:
+def test_parameters_that_the_page_names_are_those_of_a_metric():
     parameters = {p.name for name in OFFERED for p in metrics[name].parameters()}
     said = set(re.findall(r"`(\w+)=\w+`", text_of("stability")))
     assert said and said <= parameters
@@ -159,9 +158,7 @@ def commands(page: str, after: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("command", commands("information-theory") + commands("interactions")[:1])
-def test_a_command_on_a_page_runs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_on_a_page_runs(command, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     words = ["chain", *command.split(), "--out", str(tmp_path / "run.h5"), "--quiet"]
     done = CliRunner().invoke(cli, words)
@@ -171,7 +168,7 @@ def test_a_command_on_a_page_runs(
 
 
 @pytest.mark.parametrize("name", ["npfs", "ensemble", "cpss", "ipss", "knockoffs"])
-def test_commands_of_a_section_are_chains(name: str) -> None:
+def test_commands_of_a_section_are_chains(name):
     lines = section_of(name).splitlines()
     found = [line.split() for line in lines if line.startswith("    fsframe chain ")]
     assert found
@@ -187,14 +184,14 @@ ON_PARKINSONS = [
 ]
 
 
-def test_the_pages_show_a_command_for_every_margin_method() -> None:
+def test_the_pages_show_a_command_for_every_margin_method():
     assert len(MARGIN) == 13
     called = {stage.partition(":")[0] for text in ON_PARKINSONS for stage in text.split()}
     assert set(MARGIN) <= called
 
 
 @pytest.mark.parametrize("text", ON_PARKINSONS)
-def test_a_command_runs_on_some_rows_of_the_shipped_table(text: str) -> None:
+def test_a_command_runs_on_some_rows_of_the_shipped_table(text):
     data = fsframe.read(ROOT / "examples" / "parkinsons.csv").take_rows(range(0, 195, 4))
     # the length of a run is not what is tested
     text = text.replace("npfs", "npfs:n=3").replace("bim", "bim:rounds=3")
@@ -206,7 +203,7 @@ def test_a_command_runs_on_some_rows_of_the_shipped_table(text: str) -> None:
         assert chain.fit(data).predict(data.X).shape == (49,)
 
 
-def test_the_noise_experiment_shows_what_its_page_says() -> None:
+def test_the_noise_experiment_shows_what_its_page_says():
     place = ROOT / "examples" / "interaction_noise.py"
     spec = importlib.util.spec_from_file_location("interaction_noise", place)
     assert spec is not None and spec.loader is not None
