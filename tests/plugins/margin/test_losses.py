@@ -7,7 +7,6 @@ import pytest
 from scipy.special import logsumexp
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.im4e import (
@@ -128,17 +127,3 @@ def test_the_result_has_the_neighbourhoods_of_the_descent(table):
     space = PairSpace(X, y, linear=True)
     raw = descend_sparse(space, np.full(6, 1 / 6), 0.9, loss_name="logistic", l1=0.05).weights
     np.testing.assert_allclose(found.weights / found.model["sigma"], raw / 0.9, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"l1": 0.1}, "linear loss has no minimum"),
-        ({"l1": 0.1, "loss": "hinge", "penalty": 1.0}, "penalty finds the minimiser"),
-        ({"loss": "sigmoid", "penalty": 1.0}, "penalty finds the minimiser"),
-        ({"l1": 0.1, "loss": "hinge", "line_search": True}, "leave line_search out"),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(settings, said):
-    with pytest.raises(RequestError, match=said):
-        Im4e(**settings)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from itertools import permutations
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
 
-from fsframe.errors import RequestError
+from fsframe.chains.chain import Chain
+from fsframe.chains.stage import LimitTooSmall, shares_of
+from fsframe.errors import MemoryBoundError
+from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
+from fsframe_margin.engine.pair_spaces import solve_logistic
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.local_learning import Irelief, Lfe
+from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
 from fsframe_margin.methods.margin_selector import Margin
-from fsframe_margin.methods.nearest_margins import Mbiw, Simba, SimbaMbiw, WeightedKnn
+from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, Simba, SimbaMbiw, WeightedKnn
+from tests.scripts import importable
 
 
 @pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])
@@ -79,8 +90,6 @@ def test_a_row_without_a_hit_has_no_margin():
     X = np.arange(8.0).reshape(4, 2) ** 1.5
     found = Im4e(margins=True).select(Dataset.from_arrays(X, [0, 0, 0, 1]))
     assert np.isnan(found.tables["margins"]).tolist() == [False, False, False, True]
-    with pytest.raises(RequestError, match="margins reports on every row"):
-        Im4e(margins=True, prototypes=10)
 
 
 def test_steps_of_simba(table):
@@ -88,6 +97,8 @@ def test_steps_of_simba(table):
     found = Simba(order="given", standardize=False).select(data)
     wanted = plain.simba(X, y, range(len(y)))
     np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
+    one, other = (Simba(step=step).select(data, seed=0).scores for step in ("1/n", 1 / 30))
+    np.testing.assert_array_equal(one, other)
     omega = plain.mbiw(X, y)
     for scale, each in (("sum", omega), ("mean", omega * len(y))):
         found = SimbaMbiw(strategy="order", instance_scale=scale, standardize=False).select(data)
@@ -128,8 +139,8 @@ def test_prediction_by_expected_distance(table):
 
 def test_boosting(table):
     X, y, data = table
-    settings = {"rounds": 6, "sigma_min": 1.0, "start": "identity", "line_search": False}
-    settings["standardize"] = False
+    settings = {"rounds": 6, "sigma_min": 1.0, "start": "identity"}
+    settings |= {"line_search": False, "standardize": False}
     found = Bim(**settings).select(data)
     rounds = plain.bim(X, y, 4.0 * (1.0 / 4.0) ** (np.arange(6) / 6), 5)
     assert 0 < len(rounds) <= 6
@@ -151,3 +162,164 @@ def test_simba_mbiw_and_the_weighted_neighbours(table):
     for k in (1, 4):
         voted = WeightedKnn(k=k, standardize=False).fit(data, found).predict(rows)
         assert voted.tolist() == plain.weighted_knn(X, y, rows, k, w, omega).tolist()
+
+
+# G-flip and LOGO
+
+
+UTILITIES = {
+    "linear": lambda theta: theta,
+    "zero-one": lambda theta: (theta > 0).astype(float),
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    # So many that a second pass often changes the set.
+    st.integers(12, 24),
+    st.integers(1, 8),
+    st.sampled_from(["linear", "zero-one", "sigmoid"]),
+    st.sampled_from([0.3, 1.0, 4.0]),
+)
+def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility, beta):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, features)), np.arange(n) % (2 + seed % 2)
+    method = Gflip(utility=utility, beta=beta, standardize=False, max_passes=6)
+    found = method.select(Dataset.from_arrays(X, y), run=Run(entropy=seed))
+    generator = Run(entropy=seed).generator(0)
+    of = UTILITIES.get(utility, lambda theta: expit(beta * theta))
+    F = plain.gflip(X, y, (generator.permutation(features) for _ in range(6)), of)
+    value = plain.evaluation(X, y, F, of)
+    assert set(np.flatnonzero(found.tables["inside"]).tolist()) == F
+    assert found.tables["evaluation"][0] == pytest.approx(value, abs=1e-9)
+    for a in range(features):
+        inside, outside = (plain.evaluation(X, y, s, of) for s in (F | {a}, F - {a}))
+        assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]), st.sampled_from([0.3, 1.0, 3.0]))
+def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
+    rng = np.random.default_rng(seed)
+    n, features = int(rng.integers(8, 14)), int(rng.integers(1, 5))
+    X, y = rng.standard_normal((n, features)), np.arange(n) % 2
+    X[:, 0] += 0.5 * y
+    for iterations in (1, 2, 3):
+        w = plain.logo(X, y, sigma, penalty, iterations)
+        method = Logo(sigma=sigma, l1=penalty, max_iter=iterations, tol=0.0, standardize=False)
+        found = method.select(Dataset.from_arrays(X, y))
+        np.testing.assert_allclose(found.scores, w, atol=2e-3 * max(1.0, w.max()))
+        if not w.any():
+            return
+
+
+def test_logo_by_the_papers_own_descent():
+    """w = v² and steps in v, as the paper prints, end where the bounded solve ends."""
+    rng = np.random.default_rng(3)
+    z, penalty = rng.standard_normal((30, 4)) + np.array([0.8, 0.0, 0.3, -0.5]), 1.5
+    v = np.ones(4)
+    for _ in range(200_000):
+        gradient = (penalty - z.T @ (1.0 / (1.0 + np.exp(z @ v**2)))) * v
+        v = v - 0.02 * gradient
+        if np.abs(gradient).max() < 1e-10:
+            break
+    found, value = solve_logistic(z, np.ones(30), penalty, np.ones(4))
+    np.testing.assert_allclose(found, v**2, atol=1e-4)
+    wanted = np.log1p(np.exp(-z @ v**2)).sum() + penalty * (v**2).sum()
+    assert value == pytest.approx(wanted, abs=1e-6)
+    assert 0 < (v**2 > 1e-3).sum() < 4
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 152])
+def test_the_evaluation_of_gflip_is_that_of_its_set(seed):
+    # Columns 10,000 times as wide come and (with the last seed) go: what is left of them in summed
+    # squares, some 1e-8, must not be counted.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 6)) * 10.0 ** rng.integers(0, 5, 6)
+    y = rng.integers(0, 2, 14)
+    y[:4] = 0, 0, 1, 1
+    method = Gflip(utility="sigmoid", standardize=False)
+    found = method.select(Dataset.from_arrays(X, y), seed=seed)
+    inside = found.tables["inside"] > 0
+    d = np.sqrt(((X[:, None, inside] - X[None, :, inside]) ** 2).sum(axis=2))
+    np.fill_diagonal(d, np.inf)
+    same = y[:, None] == y[None, :]
+    theta = (np.where(same, np.inf, d).min(1) - np.where(same, d, np.inf).min(1)) / 2
+    np.testing.assert_allclose(found.tables["evaluation"], expit(theta).sum(), rtol=1e-13)
+
+
+def test_logo_that_does_not_settle_names_what_makes_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 40))
+    data = Dataset.from_arrays(X, X[:, :5].sum(axis=1) + 2 * rng.normal(size=100) > 0)
+    restless = Logo().select(data)
+    assert any("a larger sigma (now 2), or a larger l1" in line for line in restless.warnings)
+    for settled in (Logo(sigma=10.0), Logo(l1=3.0)):
+        assert not settled.select(data).warnings
+
+
+@pytest.mark.parametrize("chain", ["gflip", "mim:top=9 gflip npfs:n=2", "ensemble:base=gflip,n=2"])
+def test_the_bound_that_a_refusal_of_gflip_names_is_enough(chain):
+    X = np.random.default_rng(0).standard_normal((300, 30))
+    data, parsed = Dataset.from_arrays(X, X[:, 2] > 0), Chain.parse(chain)
+    with pytest.raises(LimitTooSmall, match="use fewer rows") as refused:
+        shares_of(parsed, data, 20_000_000)
+    enough = int(re.search(r"--memory (\d+)MB", str(refused.value))[1]) * 10**6
+    parsed.run(data, memory=enough)
+
+
+def test_gflip_on_too_many_rows_names_both_sizes_and_a_method_for_more():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    data = Dataset.from_arrays(X, X[:, 1] > 0)
+    with pytest.raises(MemoryBoundError, match=r"2,160,000 bytes .* 2,097,152 bytes .* use simba"):
+        Gflip().select(data, run=Run(memory=2 << 20))
+
+
+# The three-way form of benchmarks/margin/three_way.py
+
+
+with importable("benchmarks/margin"):
+    import three_way
+
+
+def symmetric(rng, p):
+    W = rng.random((p, p, p))
+    return sum(W.transpose(order) for order in permutations(range(3)))
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 20])
+def test_distances_and_moments_are_their_sums_whatever_the_blocks(monkeypatch, kept):
+    monkeypatch.setattr(three_way, "BLOCK", 3)
+    monkeypatch.setattr(three_way, "KEPT", kept)
+    rng = np.random.default_rng(0)
+    D, W, c = rng.random((8, 4)), symmetric(rng, 4), rng.normal(size=8)
+    products = three_way.Products(D)
+    q = np.einsum("abc,ia,ib,ic->i", W, D, D, D)
+    assert three_way.cubes(products, W) == pytest.approx(q)
+    whole = np.einsum("i,ia,ib,ic->abc", c, D, D, D)
+    assert three_way.moments(products, c) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("sigma", [0.01, 3.0])
+def test_cost_and_gradient_are_those_of_the_plain_form(sigma):
+
+    rng = np.random.default_rng(1)
+    q, y = rng.random((9, 9)), np.arange(9) % 2
+    hits = np.equal.outer(y, y) & ~np.eye(9, dtype=bool)
+    cost, c = three_way.coefficients(q, hits, sigma)
+    expected, gradient = plain.coefficients(q, y, sigma)
+    assert cost == pytest.approx(expected)
+    assert c == pytest.approx(gradient)
+
+
+def test_w_is_symmetric_of_norm_one_and_finds_a_parity_of_three():
+    rng = np.random.default_rng(0)
+    X = 2.0 * rng.integers(0, 2, (120, 5)) - 1.0
+    y = (X[:, :3].prod(axis=1) > 0).astype(int)
+    W = three_way.three_way(X, y, three_way.WIDE)
+    assert np.linalg.norm(W) == pytest.approx(1.0) and W.min() >= 0
+    assert all(W.transpose(order) == pytest.approx(W) for order in permutations(range(3)))
+    triple, share, beyond = three_way.top_triple(W)
+    assert triple == (0, 1, 2) == three_way.screened(X, y)[0] and share > 0.5 and beyond
+    assert (three_way.predicted(X[:60], y[:60], W, 16.0, X[60:]) == y[60:]).mean() > 0.9

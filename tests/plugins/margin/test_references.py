@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import (
     class_distances,
@@ -16,7 +15,6 @@ from fsframe_margin.engine.prediction import (
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.immigrate import descend
 from fsframe_margin.methods.local_learning import iterate
-from fsframe_margin.methods.nearest_margins import Simba
 
 TABLES = ("park", "syn_xor")
 RULES = {"leave": "psd", "nn": "elementwise"}
@@ -141,21 +139,3 @@ def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(refere
         )
         np.testing.assert_allclose(found.weights, reference[f"{name}/irelief/{sigma}"], atol=1e-9)
         assert found.converged == (name == "park")
-
-
-def test_small_steps_of_simba_add_up_to_the_gradient_at_equal_weights():
-    # w − 1 over the size of the step, as that goes to zero, is the sum of all rows' Δ at w = 1.
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
-    gradient = np.zeros(4)
-    for i in range(40):
-        d = np.sqrt(((X - X[i]) ** 2).sum(axis=1))
-        d[i] = np.inf
-        hit = np.argmin(np.where(y == y[i], d, np.inf))
-        miss = np.argmin(np.where(y != y[i], d, np.inf))
-        gradient += 0.5 * ((X[i] - X[miss]) ** 2 / d[miss] - (X[i] - X[hit]) ** 2 / d[hit])
-    data = Dataset.from_arrays(X, y)
-    found = Simba(step=1e-7, standardize=False).select(data, seed=0)
-    np.testing.assert_allclose((found.tables["raw-weights"] - 1) / 1e-7, gradient, rtol=1e-4)
-    one, other = (Simba(step=s).select(data, seed=0).scores for s in ("1/n", 1 / 40))
-    np.testing.assert_array_equal(one, other)
