@@ -31,8 +31,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 def codes_in_shards(found, y):
     """The rows of each shard, as it orders them, and their codes by column."""
     at = 0
-    for k in range(len(found.shards)):
-        shard = found.shards.open(k)
+    for k, sizes in enumerate(found.shards.sizes.tolist()):
+        shard = found.shards.form.open(k, tuple(sizes))
         rows = np.arange(at, at + shard.layout.n)
         at += len(rows)
         codes = [shard.codes_of(j) for j in range(found.n_features)]
