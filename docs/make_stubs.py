@@ -1,9 +1,9 @@
-"""Writes what the package and its methods offer, for editors and type checkers: three stubs.
+"""Writes what the bundled methods take, for editors and type checkers: two stubs.
 
-``__init__.pyi`` has the homes of the names of `fsframe`, ``sklearn/__init__.pyi`` the estimators,
-``registry/__init__.pyi`` the classes that ``fsframe.selectors[name]`` and its like give. A wheel
-is built with all of them; in a clone ``python docs/make_stubs.py`` writes them into ``fsframe/``,
-or into the package folder that is named. They are not kept in the repository.
+``sklearn/__init__.pyi`` has the estimators, ``registry/__init__.pyi`` the classes that
+``fsframe.selectors[name]`` and its like give. A wheel is built with both; in a clone
+``python docs/make_stubs.py`` writes them into ``fsframe/``, or into the package folder that is
+named. They are not kept in the repository.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import fsframe
 from fsframe.kinds import annotation, is_stages
 from fsframe.method.classifier import Classifier
 from fsframe.method.selector import Selector
@@ -368,18 +367,7 @@ def _method(name: str, method: type[Selector] | type[Classifier], base: str) -> 
         yield f"    {parameter.name}: {annotation(parameter.kind)}"
 
 
-def package_stub() -> str:
-    """The stub of `fsframe`, whose names are imported when they are used."""
-    homes = sorted(fsframe._HOME.items(), key=lambda each: each[::-1])
-    lines = [f"from {home} import {name} as {name}" for name, home in homes]
-    return "\n".join([_HEAD.partition("\n")[0], "", *lines, "", "__version__: str"]) + "\n"
-
-
-STUBS = {
-    "__init__.pyi": package_stub,
-    "sklearn/__init__.pyi": sklearn_stub,
-    "registry/__init__.pyi": registry_stub,
-}
+STUBS = {"sklearn/__init__.pyi": sklearn_stub, "registry/__init__.pyi": registry_stub}
 
 
 def main(arguments: Sequence[str]) -> None:
