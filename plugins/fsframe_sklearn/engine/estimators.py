@@ -366,9 +366,14 @@ def guarded(what: str, data: Dataset) -> Iterator[list[str]]:
                 text = text[:299] + "…"
             raise DataError(f"{what} cannot be fitted: {text}{_missing(data)}") from error
         finally:
-            # Numerical and deprecation warnings are not for users.
+            # Numerical and deprecation warnings are not for users. Threads that grow trees swap the
+            # filters of warnings, which all threads share: now and then one finds none and warns.
             of_users = [w for w in caught if issubclass(w.category, UserWarning)]
-            texts = [" ".join(f"{w.category.__name__}: {w.message}".split()) for w in of_users]
+            texts = [
+                " ".join(f"{w.category.__name__}: {w.message}".split())
+                for w in of_users
+                if "sklearn.utils.parallel.delayed" not in str(w.message)
+            ]
             issued += dict.fromkeys(t if len(t) < 240 else t[:239] + "…" for t in texts)
 
 

@@ -7,18 +7,20 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from functools import partial
 
 import attrs
 import numpy as np
 import pytest
+from sklearn.utils.parallel import delayed
 
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
-from fsframe_sklearn.engine.estimators import drawn_rows, make_folds
+from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.boruta import Boruta, _adjusted_p_values
 from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
@@ -407,3 +409,12 @@ def test_codes_of_categories_are_in_no_cluster():
     numbers = Correlation().select(Dataset.from_arrays(X, y))
     names = Correlation().select(Dataset.from_arrays(X, y, categorical=[0, 1]))
     assert (numbers.selected.size, names.selected.size) == (2, 3)
+
+
+def test_a_warning_that_depends_on_the_timing_of_threads_is_not_kept():
+    data = Dataset.from_arrays(np.eye(4), [0, 1, 0, 1])
+    # Without the filters that a forest hands to its threads.
+    warn, given, _ = delayed(warnings.warn)("the data are odd", UserWarning)
+    with guarded("boruta: the forest", data) as issued:
+        warn(*given)
+    assert issued == ["UserWarning: the data are odd"]
