@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -363,21 +365,22 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
         )
     if isinstance(protocol, RecordedEvaluation):
         columns = fold_columns(protocol.evaluation)
-        rows = zip(*columns.values(), strict=True)
-        lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+        rows = [list(columns), *zip(*columns.values(), strict=True)]
     else:
-        lines = ["metric,k,value,low,high", *_stability_rows(protocol)]
-    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
+        rows = [("metric", "k", "value", "low", "high"), *_stability_rows(protocol)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    place_file(path, text.getvalue().encode(), overwrite=overwrite)
 
 
-def _stability_rows(study: RecordedStability) -> Iterator[str]:
-    """Lines of a CSV file: each metric for the sets as kept, without k, then for the best k."""
+def _stability_rows(study: RecordedStability) -> Iterator[tuple[object, ...]]:
+    """Rows of a CSV file: each metric for the sets as kept, without k, then for the best k."""
     for metric in study.tables.metrics:
         values = [metric.value, *(metric.interval or (None, None))]
-        yield ",".join([metric.name, "", *map(_csv_cell, values)])
+        yield (metric.name, "", *map(_csv_cell, values))
         by_size = () if metric.by_size is None else metric.by_size.tolist()
         for k, value in enumerate(by_size, 1):
-            yield f"{metric.name},{k},{_csv_cell(value)},,"
+            yield (metric.name, k, _csv_cell(value), "", "")
 
 
 def _csv_cell(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -59,13 +60,16 @@ def test_columns_line_up_in_cells_of_the_terminal(name: str) -> None:
 
 def test_a_stability_study_is_written_by_metric_and_set_size(tmp_path: Path) -> None:
     X = np.random.default_rng(0).standard_normal((30, 4))
-    chain = Chain.parse("stability-study:base='mim:top=2',n=4,metric=[nogueira,spearman]")
+    metrics = "[nogueira,spearman,'nogueira:level=0.9,clip=true']"
+    chain = Chain.parse(f"stability-study:base='mim:top=2',n=4,metric={metrics}")
     record = chain.run(Dataset.from_arrays(X, np.arange(30) % 2), seed=1)
     protocol_csv(record, tmp_path / "s.csv", overwrite=False)
     head, *lines = (tmp_path / "s.csv").read_text().splitlines()
     assert head == "metric,k,value,low,high"
+    # A name with a comma is one cell.
+    assert {len(row) for row in csv.reader(lines)} == {5}
     told = protocol_object(record, None)["stability"]
-    whole, *by_size = (line.split(",") for line in lines if line.startswith("nogueira"))
+    whole, *by_size = (line.split(",") for line in lines if line.startswith("nogueira,"))
     assert whole[:2] == ["nogueira", ""]
     assert [float(cell) for cell in whole[2:]] == [
         told["nogueira"]["value"],
