@@ -21,6 +21,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import in_threads
 from fsframe.system import available_processors
 from fsframe.table.arrays import LARGEST, whole_weights
+from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
@@ -369,8 +370,7 @@ def _reader(given: Any, paths: list[Path], form: Form) -> tuple[RowReader, tuple
         )
     home = paths[0].parent / CACHE_FOLDER
     if kinds[0] == "hdf5":
-        codes = tuple(float(code) for code in form.na)
-        rows = Hdf5Rows.of(paths, form.x, form.y, form.names, codes)
+        rows = Hdf5Rows.of(paths, form.x, form.y, form.names, Missing(form.na).numbers)
         return rows, (home, stamp_of(paths))
     if form.na:
         raise RequestError("codes of missing values (na) are for parts in HDF5 files only")

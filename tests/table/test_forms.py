@@ -280,6 +280,9 @@ def test_codes_count_in_arrays_too_in_memory_and_on_disk(tmp_path):
     found += [read(tmp_path / "t.h5", na=-999, in_memory=where) for where in (True, False)]
     assert len({data.sha256 for data in found}) == 1
     np.testing.assert_array_equal(np.isnan(found[2].X), X == -999)
+    # In parts, too; codes that are no numbers have no effect on numbers.
+    parts = read(tmp_path / "*.h5", na=["?", -999])
+    np.testing.assert_array_equal(np.isnan(parts.columns(0, 2)), X == -999)
 
 
 @pytest.mark.parametrize(
