@@ -233,8 +233,8 @@ class Table:
             def where(row: int, name: str = sources[k]) -> str:
                 return f"{self.path}, row {row + 1}, column {name!r}"
 
-            texts = [row[columns.index(places[k])] for row in cells]
-            X[:, k] = numbers_of(texts, kind, self.missing, where)
+            at = columns.index(places[k])
+            X[:, k] = numbers_of([row[at] for row in cells], kind, self.missing, where)
         return X
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
