@@ -50,7 +50,10 @@ from fsframe.execution.process_start import (
     occupy_standard_streams,
     reserve_little,
 )
-from fsframe.registry import OwnAndPlugins, classifiers, commands, selectors
+from fsframe.registry import OwnAndPlugins, classifiers, selectors
+
+# Under its own name it would hide the package of commands as an attribute of this one.
+from fsframe.registry import commands as commands_of_plugins
 from fsframe.registry.importing import interrupted
 from fsframe.system import (
     NAME,
@@ -144,7 +147,7 @@ class CommandGroup(click.Group):
     ``provider/name``.
     """
 
-    _commands = OwnAndPlugins(COMMANDS, commands)
+    _commands = OwnAndPlugins(COMMANDS, commands_of_plugins)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._commands.listed())
@@ -204,7 +207,7 @@ class CommandGroup(click.Group):
             # The plugin boundary: errors of a plugin's command name the plugin.
             if interrupted(error):
                 raise KeyboardInterrupt from error
-            offer = commands.offer(name)
+            offer = commands_of_plugins.offer(name)
             failure = PluginError(
                 f"command {name!r} of plugin {offer.provider!r} {offer.version}: {one_line(error)}"
             )

@@ -426,6 +426,9 @@ class FitSteps:
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink(missing_ok=True)
+        # By the module `os`, whose calls tests/faults/harness.py watches.
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
     except OSError as error:
         raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error
