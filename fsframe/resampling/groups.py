@@ -440,6 +440,9 @@ class KeptColumns:
     notes: tuple[str, ...]
 
 
+# attrs would take the parameters of Selector for its own if it were no attrs class, and prefer
+# them to those of a second base.
+@attrs.frozen(kw_only=True, auto_attribs=False)
 class FilterWithTests(Selector):
     """Base, besides the one that scores, of filters whose scores have p-values.
 

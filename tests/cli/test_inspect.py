@@ -9,6 +9,8 @@ import numpy as np
 import polars
 import pytest
 
+import fsframe
+
 from .conftest import Call
 
 
@@ -189,3 +191,14 @@ def test_spellings_of_one_category_are_named(call: Call, here: Path) -> None:
     (here / "spelled.csv").write_text(text.replace("Red", "red"))
     told = call("inspect spelled.csv --label outcome --json").json
     assert not any("colour" in f["columns"] and "capitals" in f["what"] for f in told["findings"])
+
+
+def test_arguments_for_a_name_with_a_comma_are_taken() -> None:
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    frame = polars.DataFrame(values, ["a", "b"]).with_columns(
+        polars.Series("batch, kg", np.repeat([1, 2], 20)), polars.Series("class", ["p", "q"] * 20)
+    )
+    (asked,) = [f for f in fsframe.inspect(frame).findings if f.columns == ("batch, kg",)]
+    assert asked.option == """--adjust '"batch, kg"'"""
+    data = fsframe.read(frame, "class", **asked.settled)
+    assert data.covariates is not None and data.covariates.names == ("batch, kg",)

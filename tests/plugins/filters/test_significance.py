@@ -346,3 +346,8 @@ def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows():
         copied = Dataset.from_arrays(np.repeat(few, counts, axis=0), labels.repeat(counts))
         one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
         assert_allclose(one, other, rtol=1e-9)
+
+
+def test_a_chain_of_chi2_is_named_as_it_was():
+    # The order of parameters is part of the names and digests of runs.
+    assert str(Chain.parse("chi2:missing=level,bins=5,top=3")) == "chi2:top=3,bins=5,missing=level"
