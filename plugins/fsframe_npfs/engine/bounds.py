@@ -124,10 +124,10 @@ def expected_false(
     r-concave 0.0015
     >>> for bound in BOUNDS:
     ...     print(bound, round(expected_false(20, 50, 5, 1000, bound), 3))
-    auto 2.143
+    auto 2.065
     worst-case inf
     unimodal inf
-    r-concave 0.325
+    r-concave 0.483
     """
     if bound == "auto":
         by_shape = expected_false(count, pairs, kept, n_features, "r-concave")
