@@ -168,14 +168,14 @@ class Chain:
             raise RequestError("\n".join(problems))
 
     @property
-    def selectors(self) -> tuple[tuple[str, Selector], ...]:
+    def _named_selectors(self) -> tuple[tuple[str, Selector], ...]:
         """The names of the stages that select, and their methods."""
         methods = ((stage.name, stage.method) for stage in self.stages)
         return tuple((name, method) for name, method in methods if isinstance(method, Selector))
 
     def request_problems(self, data: Dataset) -> Iterator[str]:
         """The problems with parameters that `check_request` raises, one sentence each."""
-        for name, method in self.selectors:
+        for name, method in self._named_selectors:
             # A label that the method does not take is reported by `role_problems`.
             if data.task in method.tasks_taken():
                 yield from (f"{name}: {problem}" for problem in method.check_request(data))
@@ -243,7 +243,7 @@ class Chain:
     def forewarnings_of_base(self, wrapping: Selector, data: Dataset) -> Iterator[str]:
         """The warnings of `wrapping` about the stages that it resamples: those on its left, or the
         whole chain if it is not a stage of it (`Selector.said_of_base`)."""
-        for name, method in self.selectors:
+        for name, method in self._named_selectors:
             if method is wrapping:
                 break
             yield from (f"{name}: {warning}" for warning in wrapping.said_of_base(method, data))
@@ -258,7 +258,7 @@ class Chain:
             columns it keeps is assumed to keep all of them.
         """
         total, formula, left, largest = 0.0, "", p, Cost(seconds=0.0, formula="")
-        for position, (_, method) in enumerate(self.selectors):
+        for position, (_, method) in enumerate(self._named_selectors):
             base = self._base_of(position)
             cost = None if base is None else _cost_of_fits(method, base, n, p)
             cost = cost or method.cost(n, left)
@@ -289,13 +289,12 @@ class Chain:
     @property
     def natural_zero(self) -> bool:
         """Whether a score of 0 means that a column has no information (`Selector.natural_zero`)."""
-        return bool(self.selectors) and self.selectors[-1][1].natural_zero
+        return bool(self._named_selectors) and self._named_selectors[-1][1].natural_zero
 
     @property
     def joint(self) -> bool:
         """Whether its last selector judges features in one model of all (`Selector.joint`)."""
-        selecting = self.selecting
-        return bool(selecting) and getattr(selecting[-1].method, "joint", False)
+        return bool(self._named_selectors) and self._named_selectors[-1][1].joint
 
     def statements(self) -> Iterator[tuple[str, Statement]]:
         """The name of each stage that tests, with its statement (`Selector.statement`).
@@ -303,11 +302,11 @@ class Chain:
         Stages that a later one resamples are left out, since their decisions do not count.
         """
         counting: list[tuple[str, Statement]] = []
-        for place, (name, method) in enumerate(self.selectors):
+        for place, (name, method) in enumerate(self._named_selectors):
             if wraps_left(method):
                 counting.clear()
             base = self._base_of(place)
-            resampled = [each for _, each in base.selectors] if base is not None else []
+            resampled = [each for _, each in base._named_selectors] if base is not None else []
             statement = method.statement(resampled[-1] if resampled else None)
             if statement is not None:
                 counting.append((name, statement))

@@ -300,7 +300,15 @@ def strata(data: Dataset) -> NDArray[np.int64]:
 def splits_of(
     data: Dataset, scheme: str, folds: int, repeats: int, run: Run, *, stratify: bool = True
 ) -> list[Split]:
-    """The splits of a table by a scheme of `CrossValidation`; rows of a group stay together."""
+    """The splits of a table by a scheme of `CrossValidation`; rows of a group stay together.
+
+    Raises
+    ------
+    DataError
+        If the table has too few rows, groups or members of a class for the scheme.
+    RequestError
+        If folds of groups are to be unstratified.
+    """
     y, classes, groups = strata(data), data.classes, data.groups
     if data.times is not None:
         return folds_in_time(y, data.times.values[:, 0], folds, classes, groups)

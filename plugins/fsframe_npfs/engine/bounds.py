@@ -160,6 +160,8 @@ def least_count(
 ) -> int | None:
     """The smallest number of halves at which `expected_false` is at most `most_false`, or None.
 
+    The other arguments are those of `expected_false`, which is computed for log₂ 2B numbers.
+
     Examples
     --------
     >>> least_count(1.0, 50, 50, 1000, "r-concave"), least_count(1.0, 50, 50, 1000, "worst-case")

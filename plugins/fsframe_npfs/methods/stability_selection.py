@@ -321,9 +321,7 @@ class Cpss(HalvesSelector):
                 "the base are nearly normal: the base keeps too small a share of the features on a "
                 "half for this assumption; use bound=unimodal or permutation"
             )
-            return
-        more = normal_false(needed, self.pairs, kept, p, sides)
-        if more > false:
+        elif sides == 1 and (more := normal_false(needed, self.pairs, kept, p, sides)) > false:
             classes = np.bincount(data.y)
             yield (
                 f"{_more(more, false, needed / (2 * self.pairs), self.bound)} and its base takes "
