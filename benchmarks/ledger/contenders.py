@@ -160,8 +160,8 @@ def _skrebate(table: Table, seed: int) -> Kept:
 
 
 _BOTH = ("classification", "regression")
-_NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift",)}
-_BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
+_NPFS = {"promise": "share", "level": 0.01, "only_null": True}
+_BH = {"promise": "fdr", "level": 0.1, "only_null": True}
 _BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05}
 
 _STUMPS = (
@@ -190,12 +190,10 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("mim npfs", _screened("mim npfs"), tasks=_BOTH, seconds=0.4, **_NPFS),
     _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, **_NPFS),
     _ours("relieff npfs", _screened("relieff npfs"), seconds=1.5, **_NPFS),
-    _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0,
-          **(_NPFS | {"warned": ()})),
+    _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0, **_NPFS),
     _ours("surf npfs", _screened("surf npfs"), seconds=3.0, **_NPFS),
     _ours("immigrate npfs", "immigrate npfs", seconds=30.0, widest=200, **_NPFS),
-    _ours("cox-score npfs", "cox-score npfs", tasks=("survival",), seconds=1.0,
-          **(_NPFS | {"warned": ()})),
+    _ours("cox-score npfs", "cox-score npfs", tasks=("survival",), seconds=1.0, **_NPFS),
     _ours("mim npfs, BH", "mim npfs:correction=bh,alpha=0.1", tasks=_BOTH, seconds=0.5, **_BH),
     _ours("relieff npfs, BH", "relieff npfs:correction=bh,alpha=0.1", seconds=2.0, **_BH),
     _ours("lasso cpss", "lasso:top=5 cpss", tasks=_BOTH, seconds=0.5,
@@ -203,14 +201,13 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("relieff cpss", "relieff:top=5 cpss", seconds=0.2, promise="count", level=1.0),
     _ours("relieff cpss, k=7", "relieff:top=5,k=7 cpss", seconds=0.2, promise="count",
           level=1.0),
-    _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1,
-          warned=("60x1000", "30x2000")),
+    _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1),
     _ours("lasso ipss", "lasso:top=30 ipss", tasks=_BOTH, seconds=1.0, widest=200,
-          promise="fdr", level=0.1, false_if_not="causal", warned=("copies",)),
+          promise="fdr", level=0.1, false_if_not="causal"),
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,
           seconds=6.0, promise="fdr", level=0.1),
     _ours("importance ipss, stumps", f"importance:{_STUMPS} ipss", seconds=6.0, promise="fdr",
-          level=0.1, warned=("rare", "genotypes", "60x1000", "30x2000")),
+          level=0.1),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,
           seconds=0.5, widest=200, promise="fdr", level=0.2, false_if_not="causal"),
     _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", promised=False, **_BORUTA),

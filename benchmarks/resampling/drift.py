@@ -3,9 +3,11 @@
     python benchmarks/resampling/drift.py --tables 200 --out FILE
 
 200 rows in order of time, 16 columns, seven of which rise by two standard deviations over the
-table; the log odds of the label rise by 3 (`drift`) or not (`none`), and depend on no column. The
-last design gives the time as a covariate (--adjust) instead of as the time (--time). The share of
-columns with p ≤ 0.05, and of the rising ones, with standard errors over tables.
+table; the log odds of the label rise by 3 (`drift`), by 1 (`weak drift`, which is often too weak to
+be found) or not (`none`), and depend on no column. `autocorrelated`: columns and the noise of the
+label are series with an autocorrelation of 0.8. The last design gives the time as a covariate
+(--adjust) instead of as the time (--time). The share of columns with p ≤ 0.05, and of the rising
+ones, with standard errors over tables.
 """
 
 from __future__ import annotations
@@ -15,23 +17,42 @@ import csv
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
 
 from fsframe import Chain, Dataset
 
 CHAIN = "anova-f npfs:n=20,permutations=99,permuted_n=2"
 RISING = slice(3, 10)
+SLOPES = {"none": 0.0, "weak drift": 1.0}
+DESIGNS = (
+    "none",
+    "weak drift",
+    "drift",
+    "none, autocorrelated",
+    "drift, autocorrelated",
+    "drift, adjusted for time",
+)
 
 
 def table(design: str, seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     time = np.arange(200.0)
-    X = rng.normal(size=(200, 16))
+    X, noise = rng.normal(size=(200, 16)), rng.logistic(size=200)
+    if design.endswith("autocorrelated"):
+        X = _series(rng.normal(size=(300, 16)))
+        noise = 1.8 * _series(rng.normal(size=(300, 1)))[:, 0]
     X[:, RISING] += 2.0 * (time / 200 - 0.5)[:, None]
-    odds = 3.0 * (time / 200 - 0.5) * (design != "none") + rng.logistic(size=200)
+    odds = SLOPES.get(design.split(",")[0], 3.0) * (time / 200 - 0.5) + noise
     y = (odds > np.median(odds)).astype(int)
     names = [f"f{j}" for j in range(16)] + ["time"]
     role = "adjust" if design == "drift, adjusted for time" else "time"
     return Dataset.from_arrays(np.column_stack([X, time]), y, names).with_roles(**{role: "time"})
+
+
+def _series(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Series of order one, of variance 1 and autocorrelation 0.8; the first 100 rows are cut."""
+    return lfilter([0.6], [1.0, -0.8], steps, axis=0)[100:]
 
 
 def measured(design: str, tables: int) -> dict[str, object]:
@@ -54,7 +75,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     rows = []
-    for design in ("none", "drift", "drift, adjusted for time"):
+    for design in DESIGNS:
         rows.append(measured(design, given.tables))
         print(rows[-1], flush=True)
     if given.out:

@@ -37,7 +37,7 @@ def cells() -> Iterator[tuple[str, str, bool, int]]:
                 yield f"{base} cpss:bound={bound}", design, False, 200
     for base in ("relieff", "anova-f"):
         for signal in (False, True):
-            yield f"{base} ipss", "60x1000", signal, 200
+            yield f"{base} ipss:bound=published", "60x1000", signal, 200
     permuted = "bound=permutation,pairs=15"
     for design in ("60x1000", "95-5", "blocks"):
         yield f"relieff:top=5 cpss:{permuted}", design, False, 60

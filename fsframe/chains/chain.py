@@ -222,7 +222,7 @@ class Chain:
 
         The number of columns is unknown after a stage that does not declare how many it keeps.
         """
-        columns = self._columns_given(data.n_features)
+        columns = [*self._columns_given(data.n_features)]
         for stage, n in zip(self.stages, columns, strict=True):
             if isinstance(stage.method, Selector):
                 for warning in stage.method.forewarnings(data, n):
@@ -231,7 +231,8 @@ class Chain:
         if wrapping:
             last = self.stages[wrapping[-1]].method
             assert isinstance(last, Selector)
-            yield from self.forewarnings_of_base(last, data)
+            base = Chain(self.stages[: wrapping[-1]])
+            yield from last.said_of_base(base, data, columns[wrapping[-1]])
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             screening = "Screen first (mim:top=100), or try" if data.n_features > 200 else "Try"
@@ -240,13 +241,11 @@ class Chain:
                 f"a smaller table{', or ' * bool(cost.remedy)}{cost.remedy}"
             )
 
-    def forewarnings_of_base(self, wrapping: Selector, data: Dataset) -> Iterator[str]:
-        """The warnings of `wrapping` about the stages that it resamples: those on its left, or the
-        whole chain if it is not a stage of it (`Selector.said_of_base`)."""
+    def told(self, text_of: Callable[[Selector], str]) -> Iterator[str]:
+        """The text for each selector that is not empty, with the name of its stage."""
         for name, method in self._named_selectors:
-            if method is wrapping:
-                break
-            yield from (f"{name}: {warning}" for warning in wrapping.said_of_base(method, data))
+            if text := text_of(method):
+                yield f"{name}: {text}"
 
     def cost(self, n: int, p: int) -> Cost | None:
         """Processor time on n rows and p columns, as declared by the stages.
@@ -295,6 +294,13 @@ class Chain:
     def joint(self) -> bool:
         """Whether its last selector judges features in one model of all (`Selector.joint`)."""
         return bool(self._named_selectors) and self._named_selectors[-1][1].joint
+
+    @property
+    def competing(self) -> bool:
+        """Whether features compete for a place in the model of its last selector
+        (`Selector.competing`)."""
+        last = self._named_selectors[-1][1] if self._named_selectors else None
+        return last is not None and (last.competing or last.joint)
 
     def statements(self) -> Iterator[tuple[str, Statement]]:
         """The name of each stage that tests, with its statement (`Selector.statement`).
@@ -526,7 +532,7 @@ class Chain:
 
 def _cost_of_fits(wrapping: Selector, base: Chain, n: int, p: int) -> Cost | None:
     """Cost of all fits of the base that a stage resamples; None if one of them is not declared."""
-    one, many = base.cost(n, p), wrapping.base_fits(p)
+    one, many = base.cost(n, p), wrapping.base_fits(p, base)
     if one is None or many is None:
         return None
     return Cost(

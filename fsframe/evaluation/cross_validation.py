@@ -145,7 +145,7 @@ class CrossValidation(WrappingSelector):
         """One copy for the rows of a fold, and one for inner training rows if sets are tuned."""
         return 2.0 if len(self.chains_of_base()) > 1 else 1.0
 
-    def base_fits(self, p: int) -> int | None:
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
         """One for each fold; None if the number of folds depends on the rows."""
         return {"folds": self.folds * self.repeats, "five-by-two": 10}.get(self.scheme)
 

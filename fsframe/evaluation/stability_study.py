@@ -100,7 +100,7 @@ class StabilityStudy(WrappingSelector):
         symbol="K",
     )
 
-    def base_fits(self, p: int) -> int:
+    def base_fits(self, p: int, base: Base | None = None) -> int:
         """One for each resample."""
         return self.n
 

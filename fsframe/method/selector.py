@@ -15,6 +15,7 @@ from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import (
+    Base,
     Method,
     columns_at_hand,
     first_missing,
@@ -96,6 +97,9 @@ class Selector(Method):
         Whether features are judged in one model of all of them, so that those that say the same as
         a kept one are left out. Features kept by a stage that resamples it are then needed, not
         only relevant.
+    competing : bool
+        Whether features compete for a place in one model, so that most of them score 0 or nearly
+        so; implied by `joint`.
     uses_upstream_weights : bool
         Whether upstream weights change the result.
     reads_columns : bool
@@ -139,6 +143,7 @@ class Selector(Method):
     greedy: ClassVar[bool] = False
     natural_zero: ClassVar[bool] = False
     joint: ClassVar[bool] = False
+    competing: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
     reads_columns: ClassVar[bool] = False
@@ -286,8 +291,8 @@ class Selector(Method):
         """
         return None
 
-    def base_fits(self, p: int) -> int | None:
-        """Number of base fits of a resampling stage on p columns; None if unknown.
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
+        """Number of fits of `base` by a resampling stage on p columns; None if unknown.
 
         Authors of resampling stages override this.
         """
@@ -306,10 +311,12 @@ class Selector(Method):
         """
         return ""
 
-    def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
-        """Warnings before the run about `base`, which this stage repeats in resamples."""
-        if warning := base.resampled_forewarning():
-            yield warning
+    def said_of_base(self, base: Base, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Warnings before the run about `base`, which this stage repeats in resamples.
+
+        Parameters as in `forewarnings`; each sentence begins with the name of its stage.
+        """
+        yield from base.told(lambda method: method.resampled_forewarning())
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Warnings for the user before a run that is possible but weak.

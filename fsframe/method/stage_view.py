@@ -26,6 +26,25 @@ from fsframe.text import some_of
 class Base(Protocol):
     """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""
 
+    @property
+    def joint(self) -> bool:
+        """Whether it judges features in one model of all (`Selector.joint`)."""
+        return False
+
+    @property
+    def competing(self) -> bool:
+        """Whether features compete for a place in one model (`Selector.competing`)."""
+        return False
+
+    @property
+    def natural_zero(self) -> bool:
+        """Whether a score of 0 means that a column has no information (`Selector.natural_zero`)."""
+        return False
+
+    def told(self, text_of: Callable[[Any], str]) -> Iterator[str]:
+        """The text for each of its selectors that is not empty, with the name of the stage."""
+        yield from ()
+
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection: ...

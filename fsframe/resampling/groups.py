@@ -240,6 +240,7 @@ def rotated_labels(
     times: NDArray[np.float64],
     generator: np.random.Generator,
     groups: NDArray[Any] | None = None,
+    stretches: int = 1,
 ) -> NDArray[Any]:
     """The label rotated in time by a random number of rows; the last ones move to the beginning.
 
@@ -253,27 +254,35 @@ def rotated_labels(
     groups : (n_samples,) int, optional
         Rows that belong together. The labels of groups with a constant label are rotated among
         these groups, in the order in which they begin; in the others, among the rows of the group.
+    stretches : int ≥ 1
+        Number of equal stretches of time that rows, or groups with a constant label, are cut into.
+        Each is rotated in itself, so that a trend over the whole series is preserved too.
 
     Notes
     -----
-    Exact for a circular stationary series; otherwise the last and the first row are the only new
-    pair of neighbours. There are n − 1 rotations; of m groups with constant labels, m − 1.
+    Exact for a circular stationary series, or one that is circular and stationary in each stretch;
+    otherwise the last and the first row are the only new pair of neighbours. There are n − 1
+    rotations; of m groups with constant labels, m − 1. Only with several stretches, a rotation by
+    nothing is one of them.
 
     Examples
     --------
     >>> rotated_labels(np.arange(4), np.array([0.0, 1, 2, 3]), np.random.default_rng(0)).tolist()
     [1, 2, 3, 0]
+    >>> times, draw = np.arange(6.0), np.random.default_rng(0)
+    >>> rotated_labels(np.arange(6), times, draw, stretches=2).tolist()
+    [1, 2, 0, 4, 5, 3]
     """
     order = np.argsort(times, kind="stable")
     rotated = y.copy()
     if groups is None:
-        rotated[order] = _rotated(y[order], generator)
+        rotated[order] = _rotated(y[order], generator, stretches)
         return rotated
     first, code, varies = _varying(y[order], groups[order])
     label_of = y[order][first]
     whole = np.flatnonzero(~varies)
     whole = whole[np.argsort(first[whole])]
-    label_of[whole] = _rotated(label_of[whole], generator)
+    label_of[whole] = _rotated(label_of[whole], generator, stretches)
     rotated[order] = label_of[code]
     for group in np.flatnonzero(varies):
         rows = order[code == group]
@@ -281,11 +290,17 @@ def rotated_labels(
     return rotated
 
 
-def _rotated(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """The labels rotated by a random number of places, at least one."""
+def _rotated(
+    labels: NDArray[Any], generator: np.random.Generator, stretches: int = 1
+) -> NDArray[Any]:
+    """The labels of each stretch rotated by a random number of places; by at least one if there is
+    only one stretch."""
     if len(labels) < 2:
         return labels
-    return np.roll(labels, int(generator.integers(1, len(labels))))
+    if stretches == 1:
+        return np.roll(labels, int(generator.integers(1, len(labels))))
+    parts = np.array_split(labels, min(stretches, len(labels)))
+    return np.concatenate([np.roll(part, int(generator.integers(len(part)))) for part in parts])
 
 
 def deal_groups(

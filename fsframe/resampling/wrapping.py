@@ -137,7 +137,9 @@ class WrappingSelector(Selector):
         yield from super().forewarnings(data, n_tests)
         yield from self._texts_of_base(lambda chain: chain.forewarnings(data))
         if not self.reads_own_base:
-            yield from self._texts_of_base(lambda chain: chain.forewarnings_of_base(self, data))
+            own = f"{self.method_name()}: "
+            for text in self._texts_of_base(lambda base: self.said_of_base(base, data, n_tests)):
+                yield text.removeprefix(own)
 
     def tasks_taken(self) -> frozenset[str]:
         """`tasks`, and with `tasks_of_base` also those of the first stage of `base`."""

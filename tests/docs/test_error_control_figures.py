@@ -97,11 +97,11 @@ def test_figures_on_designs_of_the_ledger_are_those_measured() -> None:
         f"`anova-f` {on_designs('anova-f:top=5 cpss:bound=auto', wide)} (60 × 1000)",
         f"finds {found('auto')}, `unimodal` {found('unimodal')}, `r-concave` {found('r-concave')}.",
         *(
-            f"{on_designs(f'{base} ipss', wide, 'null', 'share_false')} (`{base}`)"
+            f"{on_designs(f'{base} ipss:bound=published', wide, 'null', 'share_false')} (`{base}`)"
             for base in ("relieff", "anova-f")
         ),
         " and ".join(
-            on_designs(f"{base} ipss", wide, "signal", "share_false")
+            on_designs(f"{base} ipss:bound=published", wide, "signal", "share_false")
             for base in ("relieff", "anova-f")
         ),
         f"keeps {on_designs(top + permuted, wide)} (60 × 1000), {on_designs(top + permuted, rare)} "

@@ -96,46 +96,6 @@ def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     yield from zip([0, *borders], [*borders, len(labellings)], strict=True)
 
 
-def drift_of_label(data: Dataset) -> str:
-    """A warning if the label changes with time, which rotated labels do not take into account.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    str
-        Empty if there is no time (of several, only the first is used), or if the label does not
-        change with it.
-
-    Notes
-    -----
-    Warns if the largest rank correlation between the time and a numeric target, or membership of a
-    class, exceeds three standard errors for independent rows. So it also warns of a long cycle of
-    the label, which rotations do take into account. O(n log n) for each class.
-    """
-    if data.times is None:
-        return ""
-    place = mean_ranks(data.times.values[:, 0])
-    targets = (
-        [data.y] if data.task != "classification" else [data.y == k for k in np.unique(data.y)]
-    )
-    ranks = np.array([mean_ranks(target) for target in targets])
-    spread = np.ptp(ranks, axis=1) > 0
-    if not np.ptp(place) or not spread.any():
-        return ""
-    most = float(np.abs(np.corrcoef(place, ranks[spread])[0, 1:]).max())
-    if most <= 3.0 / np.sqrt(data.n_samples):
-        return ""
-    name = data.times.names[0]
-    return (
-        f"the label changes with {name!r} (rank correlation {most:.2f}): labels shifted in time "
-        "assume that nothing drifts, so columns that drift too are kept more often than promised; "
-        f"give the time as a covariate (--adjust {name}), or take trends out of the columns first"
-    )
-
-
 def class_codes(data: Dataset) -> NDArray[np.int64] | None:
     """Class codes, or None where the target is numeric."""
     return data.y if data.task == "classification" else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
 
+from fsframe.method.ranking import mean_ranks
 from fsframe.resampling.groups import permuted_labels, permuted_within, rotated_labels
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
@@ -276,11 +277,70 @@ def least_bootstraps(p0: float, alpha: float) -> int | None:
     return n
 
 
+# Rank correlation with time, in standard errors for independent rows, above which a label drifts.
+_DRIFT = 2.0
+
+
+def drift_of_label(data: Dataset) -> float:
+    """The rank correlation of the label with time, if it is too large for independent rows.
+
+    Parameters
+    ----------
+    data : Dataset
+
+    Returns
+    -------
+    float
+        The largest magnitude of the correlations of a numeric target, or of membership of a class,
+        with the (first) time; 0 without a time, and up to two standard errors.
+
+    Notes
+    -----
+    A long cycle of the label is taken for a drift too. O(n log n) for each class.
+    """
+    if data.times is None:
+        return 0.0
+    place = mean_ranks(data.times.values[:, 0])
+    targets = (
+        [data.y] if data.task != "classification" else [data.y == k for k in np.unique(data.y)]
+    )
+    ranks = np.array([mean_ranks(target) for target in targets])
+    spread = np.ptp(ranks, axis=1) > 0
+    if not np.ptp(place) or not spread.any():
+        return 0.0
+    most = float(np.abs(np.corrcoef(place, ranks[spread])[0, 1:]).max())
+    return most if most > _DRIFT / math.sqrt(data.n_samples) else 0.0
+
+
+def stretches_of_time(data: Dataset) -> int:
+    """Number of stretches of time within which labels are shifted: 1 if the label does not drift.
+
+    A stretch has about 2 √m of the m rows or groups: within it hardly anything of a drift over the
+    table is left, and all but its ends keep their neighbours.
+    """
+    units = data.n_samples if data.groups is None else data.n_groups
+    return max(1, round(math.sqrt(units) / 2)) if drift_of_label(data) else 1
+
+
+def said_of_drift(data: Dataset) -> str:
+    """What a user should know if the label drifts in time; empty if it does not."""
+    drift = drift_of_label(data)
+    if not drift:
+        return ""
+    assert data.times is not None
+    name, stretches = data.times.names[0], stretches_of_time(data)
+    return (
+        f"the label changes with {name!r} (rank correlation {drift:.2f}): labels are only shifted "
+        f"within {stretches} stretches of time, so that no column is kept just because it drifts "
+        "too; slow changes that a column shares with the label do not count"
+    )
+
+
 class Permutation(RelabellingNull):
     """Permuted labels: between groups where the label is constant in each, else within groups.
 
     With covariates, within their strata. With a time, the series of labels is shifted circularly,
-    from group to group where there are groups too.
+    from group to group where there are groups too; within stretches of time if the label drifts.
     """
 
     promise = (
@@ -288,16 +348,18 @@ class Permutation(RelabellingNull):
         "statistic=counts: selects it more often) than features under permuted labels. If the "
         "label is independent of all features, on average at most a share alpha of them is "
         "selected, whatever their dependence (exact for equal numbers of bootstraps; with more "
-        "for the true label, fewer are selected). With a time, labels are shifted in time, and "
-        "this holds if nothing drifts. With correction=bh, alpha is the expected share of false "
-        "selections among all selections; with bonferroni, the probability of any false selection. "
+        "for the true label, fewer are selected). With a time, labels are shifted in time: within "
+        "stretches of it if the label drifts. With correction=bh, alpha is the expected share of "
+        "false selections among all selections; with bonferroni, the probability of any false "
+        "selection. "
         "The test does not say which relevant feature matters given the others: a "
         "noise feature correlated with a relevant one counts as relevant."
     )
 
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
         if data.times is not None:
-            return rotated_labels(data.y, data.times.values[:, 0], generator, data.groups)
+            times, stretches = data.times.values[:, 0], stretches_of_time(data)
+            return rotated_labels(data.y, times, generator, data.groups, stretches)
         if data.covariates is not None:
             return permuted_within(data.y, data.covariates.strata(), generator)
         if data.groups is not None:

@@ -24,9 +24,9 @@ from fsframe_npfs.engine.labellings import (
     Relabelled,
     ResamplingSelector,
     class_codes,
-    drift_of_label,
     permuted,
 )
+from fsframe_npfs.engine.nulls import said_of_drift
 from fsframe_npfs.engine.resample_counts import check_halves, complementary_halves
 
 _FEWEST = 19
@@ -37,7 +37,7 @@ class HalvesSelector(ResamplingSelector):
     """Base of methods that run a selector on complementary pairs of halves of the table.
 
     Derived classes have a property `most_false` and a parameter `bound`, whose value "permutation"
-    repeats everything with permuted labels.
+    repeats everything with permuted labels; another value may do so too (`permutes`).
     """
 
     if TYPE_CHECKING:
@@ -53,14 +53,18 @@ class HalvesSelector(ResamplingSelector):
     permutations: int | None = param(
         None,
         optional(integer(1)),
-        help="With bound=permutation: number of label permutations; by default 19, or as many as "
-        "the bound needs.",
+        help="For a bound by permuted labels: their number; by default 19, or as many as the bound "
+        "needs.",
         symbol="P",
     )
 
     @property
-    def permuting(self) -> bool:
-        """Whether the bound comes from permuted labels."""
+    def may_permute(self) -> bool:
+        """Whether the bound comes from permuted labels, on some tables at least."""
+        return self.bound == PERMUTATION
+
+    def permutes(self, base: Base, data: Dataset, p: int) -> bool:
+        """Whether it does with this base on p columns of `data`."""
         return self.bound == PERMUTATION
 
     @property
@@ -68,36 +72,36 @@ class HalvesSelector(ResamplingSelector):
         """The required bound on the expected number, or share, of false features."""
         raise NotImplementedError
 
-    @property
-    def labellings(self) -> int:
+    def labellings(self, permuting: bool) -> int:
         """Number of labellings: the true one, and the permuted ones."""
-        if not self.permuting:
+        if not permuting:
             return 1
         made = self.permutations
         return 1 + (max(_FEWEST, math.ceil(2 / self.most_false) - 1) if made is None else made)
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted, and permutations that decide nothing."""
-        said = f"pairs={self.pairs}"
-        if self.permuting:
-            said += f" with {self.labellings - 1:.6g} permutations"
-        yield from too_many(2 * self.pairs * self.labellings, said)
+        said, labellings = f"pairs={self.pairs}", self.labellings(self.may_permute)
+        if self.may_permute:
+            said += f" with {labellings - 1:.6g} permutations"
+        yield from too_many(2 * self.pairs * labellings, said)
         if self.permutations is None:
             return
-        if not self.permuting:
+        if not self.may_permute:
             yield "permutations is for bound=permutation"
-        elif self.most_false * self.labellings < 1 - 1e-9:
+        elif self.most_false * labellings < 1 - 1e-9:
             yield (
                 f"with permutations={self.permutations} nothing could be kept at "
                 f"{self.most_false:g}; at least {math.ceil(1 / self.most_false - 1e-9) - 1} are "
                 "needed"
             )
 
-    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """The warnings of its base, and one about a label that drifts in time."""
-        yield from super().forewarnings(data, n_tests)
-        if self.permuting and (drift := drift_of_label(data)):
-            yield drift
+    def said_of_base(self, base: Base, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """The inherited warnings, and one about a label that drifts in time."""
+        yield from super().said_of_base(base, data, n_tests)
+        p = data.n_features if n_tests is None else n_tests
+        if self.permutes(base, data, p) and (drift := said_of_drift(data)):
+            yield f"{self.method_name()}: {drift}"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         problems = [*super().role_problems(data)]
@@ -108,7 +112,7 @@ class HalvesSelector(ResamplingSelector):
             # A class that lies within one group has been reported already.
             if not problems:
                 yield f"{self.method_name()}: {error}"
-        if not self.permuting or data.covariates is None:
+        if self.bound != PERMUTATION or data.covariates is None:
             return
         for column, role in ((data.groups, "groups"), (data.times, "a time")):
             if column is not None:
@@ -123,12 +127,12 @@ class HalvesSelector(ResamplingSelector):
 
         The comparison with permuted labels, which depend on no feature, shows relevance only.
         """
-        joint = base is not None and base.joint and not self.permuting
+        joint = base is not None and base.joint and self.bound != PERMUTATION
         return NEEDED if joint else RELEVANT
 
-    def base_fits(self, p: int) -> int | None:
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
         """Two for each pair and labelling."""
-        return 2 * self.pairs * self.labellings
+        return 2 * self.pairs * self.labellings(self.bound == PERMUTATION)
 
     def on_halves(
         self,
@@ -136,6 +140,7 @@ class HalvesSelector(ResamplingSelector):
         data: Dataset,
         upstream: Selection | None,
         run: Run,
+        labellings: int,
         recurring: Recurring,
         *parts: str,
     ) -> Iterator[Selection]:
@@ -144,8 +149,8 @@ class HalvesSelector(ResamplingSelector):
         `recurring` counts the warnings of `base`.
         """
         halves = 2 * self.pairs
-        total = halves * self.labellings
-        for labelling in range(self.labellings):
+        total = halves * labellings
+        for labelling in range(labellings):
             first, each = labelling * halves, base
             table = permuted(data, run, labelling)
             counts = complementary_halves(
@@ -158,7 +163,7 @@ class HalvesSelector(ResamplingSelector):
             def relay(progress: Progress, first: int = first) -> None:
                 run.progress(first + progress.done, total, progress.label)
 
-            heard = run if self.labellings == 1 else attrs.evolve(run, listener=relay)
+            heard = run if labellings == 1 else attrs.evolve(run, listener=relay)
             for selection in self.results(each, data, counts, upstream, heard, *parts, first=first):
                 recurring.add(selection.warnings)
                 yield selection

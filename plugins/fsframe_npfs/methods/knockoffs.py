@@ -108,7 +108,7 @@ class Knockoffs(WrappingSelector):
     def adjusts(self) -> bool:
         return False
 
-    def base_fits(self, p: int) -> int | None:
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
         """One for each copy, on twice the columns."""
         return self.copies
 

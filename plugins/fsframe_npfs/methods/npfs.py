@@ -23,7 +23,8 @@ from fsframe_npfs.engine.candidates import (
     Candidates,
     FragileColumns,
 )
-from fsframe_npfs.engine.labellings import PERMUTATION, ResamplingSelector, drift_of_label
+from fsframe_npfs.engine.labellings import PERMUTATION, ResamplingSelector
+from fsframe_npfs.engine.nulls import said_of_drift
 from fsframe_npfs.methods.npfs_parameters import (
     CORRECTED_PERMUTATIONS,
     COUNTS_PERMUTATIONS,
@@ -112,7 +113,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
     takes_counts: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
 
-    def base_fits(self, p: int) -> int | None:
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
         """Number of fits without `settle`; None if `permutations` is too small."""
         settings = attrs.evolve(self, correction=self._correction(p), permutations=None)
         try:
@@ -179,7 +180,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """The warnings of its base, and one about a label that drifts in time."""
         yield from super().forewarnings(data, n_tests)
-        if self.null == PERMUTATION and (drift := drift_of_label(data)):
+        if self.null == PERMUTATION and (drift := said_of_drift(data)):
             yield drift
 
     def adjusts_base(self) -> bool:

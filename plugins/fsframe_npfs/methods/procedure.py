@@ -148,7 +148,7 @@ class Procedure:
         )
         ranked = settings.correction == "none"
         squares = np.zeros((1 + ranked, int(columns.usable.sum())))
-        zero = getattr(self.base, "natural_zero", False)
+        zero = self.base.natural_zero
         self.mean_scores = [MeanScores(columns, natural_zero=zero)]
         plan = [(settings.resamples, self.n_permutations)]
         most = settings.most_fits(self.n_permutations)

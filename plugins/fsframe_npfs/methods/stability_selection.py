@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
-from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
@@ -84,7 +83,7 @@ class Ensemble(ResamplingSelector):
     )
     stratify: bool = param(True, flag(), help="Draw within classes, so that each keeps its size.")
 
-    def base_fits(self, p: int) -> int:
+    def base_fits(self, p: int, base: Base | None = None) -> int:
         """One for each bootstrap."""
         return self.n
 
@@ -100,7 +99,7 @@ class Ensemble(ResamplingSelector):
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
         recurring = Recurring()
-        natural_zero = getattr(base, "natural_zero", False)
+        natural_zero = base.natural_zero
         for row, selection in enumerate(selections):
             picked[row, selection.selected] = True
             if self.aggregate == "linear":
@@ -220,16 +219,17 @@ class Cpss(HalvesSelector):
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        halves = 2 * self.pairs
-        times, sizes = np.zeros((self.labellings, data.n_features), dtype=np.int64), []
+        halves, labellings = 2 * self.pairs, self.labellings(self.may_permute)
+        times, sizes = np.zeros((labellings, data.n_features), dtype=np.int64), []
         recurring = Recurring()
-        for number, selection in enumerate(self.on_halves(base, data, upstream, run, recurring)):
+        selections = self.on_halves(base, data, upstream, run, labellings, recurring)
+        for number, selection in enumerate(selections):
             times[number // halves, selection.selected] += 1
             if number < halves:
                 sizes.append(selection.selected.size)
-        warnings = list(recurring.lines(halves * self.labellings, "halves"))
+        warnings = list(recurring.lines(halves * labellings, "halves"))
         # Methods that fit all features at once choose by the size of a coefficient.
-        sides = 1 if _uneven(data) and not getattr(base, "joint", False) else 2
+        sides = 1 if _uneven(data) and not base.joint else 2
         return self._decide(data, times, np.array(sizes), sides, warnings)
 
     def _decide(
@@ -245,7 +245,7 @@ class Cpss(HalvesSelector):
         scores = times[0] / halves
         order = rank_by_score(scores)
         tables = {"frequency": scores, "kept": sizes}
-        if self.permuting:
+        if self.may_permute:
             tables["expected-false"] = pooled_expected(times)
         if needed is None:
             stable = order[:0]
@@ -253,8 +253,8 @@ class Cpss(HalvesSelector):
         else:
             stable = order[times[0, order] >= needed]
             share = needed / halves
-            if self.permuting:
-                false = float(np.count_nonzero(times >= needed) / self.labellings)
+            if self.may_permute:
+                false = float(np.count_nonzero(times >= needed) / len(times))
             else:
                 false = expected_false(needed, self.pairs, kept, p, self.bound, sides)
             tables["threshold"] = np.array([share])
@@ -303,11 +303,11 @@ class Cpss(HalvesSelector):
         if self.threshold is not None:
             # A share such as 0.57 of 100 is compared up to rounding.
             return int(np.ceil(self.threshold * halves * (1 - 1e-12)))
-        if not self.permuting:
+        if not self.may_permute:
             p = times.shape[1]
             return least_count(self.false_selections, self.pairs, kept, p, self.bound, sides)
         reached = np.cumsum(np.bincount(times.ravel(), minlength=halves + 1)[::-1])[::-1]
-        enough = reached[1:] <= self.false_selections * self.labellings * (1 + 1e-12)
+        enough = reached[1:] <= self.false_selections * len(times) * (1 + 1e-12)
         return 1 + int(np.argmax(enough)) if enough.any() else None
 
     def _chance(
@@ -332,7 +332,7 @@ class Cpss(HalvesSelector):
 
     def _nothing(self, kept: float, p: int, sides: int) -> str:
         """The reason why nothing is kept, with advice."""
-        if self.permuting:
+        if self.may_permute:
             return (
                 f"nothing is kept: more than {self.false_selections:g} features per labelling are "
                 "selected on all halves, the true label's among them; let the base keep fewer "
@@ -346,7 +346,7 @@ class Cpss(HalvesSelector):
 
     def _advised(self, most_false: float, p: int, sides: int) -> str:
         """Advice on how to bound the false selections by `most_false`."""
-        if self.permuting:
+        if self.may_permute:
             return "raise the threshold, or leave it out"
         possible = bisect.bisect_left(
             range(1, p + 1),
@@ -421,6 +421,16 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> NDArray[np.intp]:
 _WIDE = 200
 
 
+def _too_wide(base: Base, p: int) -> bool:
+    """Whether so many features are scored one by one that the published bound of `ipss` fails."""
+    return p > _WIDE and not base.competing
+
+
+def _bound_to_strata(data: Dataset) -> bool:
+    """Whether labels cannot be permuted: within strata of covariates, and with groups or a time."""
+    return data.covariates is not None and (data.groups is not None or data.times is not None)
+
+
 @attrs.frozen(kw_only=True)
 class Ipss(HalvesSelector):
     """Features whose score stays high over many halves of the table, with a bound on false ones.
@@ -439,7 +449,7 @@ class Ipss(HalvesSelector):
         Thresholds descend until the bound on the integral of a path exceeds this.
     delta : float
         Weight of thresholds, λ^(−δ); 1: equal ratios weigh equally.
-    bound : {"published", "permutation"}
+    bound : {"auto", "published", "permutation"}
         Source of the bound on false features.
     permutations : int ≥ 1, optional
         Number of permuted labellings, for bound="permutation"; by default 19, or 2/`level` − 1.
@@ -456,8 +466,13 @@ class Ipss(HalvesSelector):
     selected. With "permutation", E(FP) of a feature is the number of features that reach its
     integral, on average over the labellings, with common thresholds; `false_selections` is then a
     bound, without the published assumption, if the label depends on no feature, and q-values are
-    those of Benjamini and Hochberg for p-values in the pool of all labellings. Cost: 2B fits on
-    half of the rows for each labelling, 32·B·p bytes for their scores, and 1600·p for the paths.
+    those of Benjamini and Hochberg for p-values in the pool of all labellings. "auto" is our
+    departure: "permutation" where the published assumption is known to fail, with more than 200
+    columns that do not compete in one model, or with boosted trees on columns of few values, if the
+    roles of the table allow permuted labels; "published" otherwise, but of a base that fits all
+    features at once, near-copies of other columns are not kept, since it cannot tell which of them
+    is needed. Cost: 2B fits on half of the rows for each labelling, 32·B·p bytes for their scores,
+    and 1600·p for the paths.
 
     References
     ----------
@@ -489,10 +504,11 @@ class Ipss(HalvesSelector):
     )
 
     bound: str = param(
-        "published",
-        choice("published", PERMUTATION),
+        "auto",
+        choice("auto", "published", PERMUTATION),
         help="published: if false features are selected evenly and nearly independently; "
-        "permutation: what permuted labels select.",
+        "permutation: what permuted labels select; auto: permutation where published is known to "
+        "fail, and no near-copies from a base that fits all features at once.",
     )
 
     _steps: ClassVar[int] = 100
@@ -502,46 +518,69 @@ class Ipss(HalvesSelector):
         """`level`, or `false_selections`."""
         return self.level if self.false_selections is None else self.false_selections
 
-    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """The inherited warnings, and one if the published bound fails on so wide a table."""
-        yield from super().forewarnings(data, n_tests)
-        p = data.n_features if n_tests is None else n_tests
-        if not self.permuting and p > _WIDE:
-            yield (
-                f"bound=published does not hold with many features ({p}): of tables with 1,000 "
-                "features, none of them relevant, it kept some in four (relieff) to nine (anova-f) "
-                "out of ten, instead of in one; use bound=permutation"
-            )
+    @property
+    def may_permute(self) -> bool:
+        return self.bound != "published"
 
-    def said_of_base(self, base: Selector, data: Dataset) -> Iterator[str]:
-        yield from super().said_of_base(base, data)
-        if not self.permuting and (warning := base.halves_forewarning(data)):
-            yield f"{warning}: use bound=permutation"
+    def permutes(self, base: Base, data: Dataset, p: int) -> bool:
+        if self.bound != "auto" or _bound_to_strata(data):
+            return self.bound == PERMUTATION
+        few_values = any(base.told(lambda method: method.halves_forewarning(data)))
+        return _too_wide(base, p) or few_values
+
+    def base_fits(self, p: int, base: Base | None = None) -> int | None:
+        """Two for each pair and labelling, on columns of many values."""
+        wide = self.bound == "auto" and base is not None and _too_wide(base, p)
+        return 2 * self.pairs * self.labellings(wide or self.bound == PERMUTATION)
+
+    def said_of_base(self, base: Base, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """The inherited warnings, and those if the published bound fails with this base."""
+        yield from super().said_of_base(base, data, n_tests)
+        p = data.n_features if n_tests is None else n_tests
+        if self.bound == PERMUTATION:
+            return
+        advice = f"use bound={PERMUTATION}"
+        if self.permutes(base, data, p):
+            fits = 2 * self.pairs * self.labellings(True)
+            advice = f"therefore compared with permuted labels, in {fits} fits"
+        elif _bound_to_strata(data):
+            advice = "covariates and groups or a time allow no permuted labels: omit one of them"
+        if _too_wide(base, p):
+            yield (
+                f"{self.method_name()}: bound=published does not hold with many features ({p}): of "
+                "tables with 1,000 features, none of them relevant, it kept some in four "
+                f"(relieff) to nine (anova-f) out of ten, instead of in one; {advice}"
+            )
+        for text in base.told(lambda method: method.halves_forewarning(data)):
+            yield f"{text}: {advice}"
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        p, halves = data.n_features, 2 * self.pairs * self.labellings
+        p = data.n_features
+        permuting = self.permutes(base, data, p)
+        labellings = self.labellings(permuting)
+        halves = 2 * self.pairs * labellings
         run.must_hold(
             8 * p * (2 * halves + 2 * self._steps),
             f"ipss: scores of {halves} halves and their paths",
         )
         scores, recurring = np.empty((halves, p)), Recurring()
-        selections = self.on_halves(base, data, upstream, run, recurring, "scores")
+        selections = self.on_halves(base, data, upstream, run, labellings, recurring, "scores")
         for row, selection in enumerate(selections):
             scores[row] = selection.scores
         warnings = list(recurring.lines(halves, "halves"))
         if np.isnan(scores).all():
             raise RequestError("ipss: its base gives no scores; put a selector with scores before")
         every, bound, thresholds, paths = integrate_paths(
-            scores.reshape(self.labellings, -1, p),
+            scores.reshape(labellings, -1, p),
             power=self.power,
             cutoff=self.cutoff,
             steps=self._steps,
             delta=self.delta,
         )
         integrals = every[0]
-        if self.permuting:
+        if permuting:
             expected = np.where(integrals > 0, pooled_expected(every), float(p))
             q_values = rates_of(expected)
         else:
@@ -565,11 +604,16 @@ class Ipss(HalvesSelector):
             )
         if self.top is not None:
             kept = order[: self.keep_count(p, 0)]
-        if not self.permuting and (copied := near_copies(data, kept)).size:
+        if self.bound != PERMUTATION and base.joint and (copied := near_copies(data, kept)).size:
+            unclear = "because a base that fits all features at once cannot tell which is needed"
+            if self.bound == "auto" and self.top is None:
+                kept = kept[~np.isin(kept, copied)]
+                unclear = f"not kept, {unclear}"
+            else:
+                unclear = f"about half of those kept are not needed, {unclear}"
             warnings.append(
-                f"{_copies(data, copied)}. If the base fits all features at once, it cannot tell "
-                "which of them is needed, and about half of the kept features are not, although at "
-                "most one in ten should be; keep one of each, or group them (--feature-groups)"
+                f"{_copies(data, copied)}: {unclear}; keep one of each, or group them "
+                "(--feature-groups)"
             )
         return Selection(
             selected=kept,

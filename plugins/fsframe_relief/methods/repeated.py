@@ -283,7 +283,7 @@ class Turf(WrappingSelector):
         source="Moore & White 2007",
     )
 
-    def base_fits(self, p: int) -> int:
+    def base_fits(self, p: int, base: Base | None = None) -> int:
         target, rounds = self.keep_count(p, max(1, -(-p // 10))), 1
         while p > target:
             p = max(target, p - self._dropped(p))
@@ -386,8 +386,8 @@ def _resamples(base: Any) -> bool:
 
 
 @attrs.frozen(eq=False)
-class _Round:
-    """`base` on some columns, with the interface of `select_resamples`."""
+class _Round(Base):
+    """`base` on some columns."""
 
     base: Base
     columns: NDArray[np.intp]

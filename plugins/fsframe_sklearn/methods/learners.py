@@ -260,6 +260,7 @@ class Importance(LearnerSelector):
     """
 
     takes_time: ClassVar[bool] = False
+    competing: ClassVar[bool] = True
 
     default_of = {
         "classification": "RandomForestClassifier",

@@ -29,7 +29,8 @@ from fsframe_npfs.engine.bounds import (
     normal_false,
     pooled_expected,
 )
-from fsframe_npfs.engine.labellings import DRAWS, drift_of_label
+from fsframe_npfs.engine.labellings import DRAWS
+from fsframe_npfs.engine.nulls import Permutation, said_of_drift, stretches_of_time
 from fsframe_npfs.engine.resample_counts import complementary_halves
 from fsframe_npfs.methods.stability_selection import Cpss, Ensemble, Ipss, near_copies
 from tests.plugins.shared import people
@@ -337,7 +338,7 @@ def test_relevant_features_are_kept_and_few_others(chain, n, p, numeric):
 
 
 def test_labellings_follow_from_the_level():
-    assert Ipss(level=0.01, bound="permutation").labellings == 200
+    assert Ipss(level=0.01, bound="permutation").labellings(True) == 200
 
 
 def test_permuted_labels_say_that_a_feature_is_relevant_not_needed():
@@ -372,9 +373,6 @@ def test_results_name_the_assumption_that_fails():
         assert any("nearly copies" in w for w in found.warnings) == told
     narrow = Chain.parse("anova-f:top=3 cpss:bound=r-concave").select(noise(0, 80, 30, relevant=2))
     assert narrow.selected.size and not narrow.warnings
-    assert list(Ipss().forewarnings(noise(0, 20, 300), None))
-    assert not list(Ipss(bound="permutation").forewarnings(noise(0, 20, 300), None))
-    assert not list(Ipss().forewarnings(noise(0, 20, 100), None))
 
 
 @pytest.mark.parametrize(("rare", "told"), [(8, True), (25, False)])
@@ -447,7 +445,82 @@ def test_a_label_that_drifts_is_told(task):
         X = np.column_stack([draw.normal(size=(120, 3)), time])
         data = Dataset.from_arrays(X, label, ["a", "b", "c", "day"], task=task)
         data = data.with_roles(time="day")
-        assert ("label changes with 'day'" in drift_of_label(data)) == told
-        said = list(Chain.parse("anova-f npfs" if task != "regression" else "correlation npfs")
-                    .forewarnings(data))  # fmt: skip
-        assert any("shifted in time" in line for line in said) == told
+        assert ("label changes with 'day'" in said_of_drift(data)) == told
+        base = "anova-f" if task != "regression" else "correlation"
+        for stage, permuting in (("npfs", True), ("ipss", False), ("ipss:bound=permutation", True)):
+            said = list(Chain.parse(f"{base} {stage}").forewarnings(data))
+            assert any("stretches of time" in line for line in said) == (told and permuting)
+        moved = Permutation().labels(data, np.random.default_rng(1))
+        assert stretches_of_time(data) == (5 if told else 1)
+        parts = [slice(None)] if not told else [slice(k, k + 24) for k in range(0, 120, 24)]
+        for part in parts:
+            assert np.array_equal(np.sort(moved[part]), np.sort(label[part]))
+        assert not np.array_equal(moved, label)
+
+
+def test_columns_that_drift_like_the_label_are_not_kept_for_it():
+    chain = Chain.parse("anova-f npfs:n=20,permutations=39,permuted_n=2,alpha=0.05")
+    time, shares = np.arange(160.0), []
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        X = draw.normal(size=(160, 8))
+        X[:, :2] += 2.5 * (time / 160)[:, None]
+        odds = 4 * (time / 160 - 0.5) + draw.logistic(size=160)
+        data = Dataset.from_arrays(np.column_stack([X, time]), (odds > 0).astype(int))
+        found = chain.select(data.with_roles(time="f9"), seed=seed)
+        shares.append(np.mean(found.tables["p-values"][:2] <= 0.05))
+    # Labels shifted over the whole table give 0.69.
+    assert np.mean(shares) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("chain", "p", "fits"),
+    [
+        ("relieff ipss", 200, 100),
+        ("relieff ipss", 201, 2000),
+        ("relieff ipss:bound=published", 201, 100),
+        ("relieff ipss:bound=permutation", 200, 2000),
+        ("ipss:base=relieff", 201, 2000),
+        ("lasso:top=5 ipss", 201, 100),
+        ("importance ipss", 201, 100),
+    ],
+)
+def test_ipss_permutes_labels_where_its_published_bound_fails(chain, p, fits):
+    data = noise(0, 24, p)
+    cost = Chain.parse(chain).cost(24, p)
+    assert cost is not None and cost.formula.startswith(f"{fits} fits")
+    said = [text for text in Chain.parse(chain).forewarnings(data) if "published" in text]
+    assert any(f"in {fits} fits" in text for text in said) == (p > 200 and fits == 2000)
+    assert all(text.count("ipss: ") == 1 for text in said)
+
+
+def test_what_ipss_does_by_itself_is_what_one_can_ask_for():
+    wide, narrow = noise(0, 24, 210, 1, 4), noise(0, 24, 20, 1, 4)
+    few = "pairs=3,permutations=9"
+    for data, bound in ((wide, f"permutation,{few}"), (narrow, "published,pairs=3")):
+        auto = Chain.parse(f"relieff ipss:{few}").select(data, seed=0)
+        asked = Chain.parse(f"relieff ipss:bound={bound}").select(data, seed=0)
+        assert auto.selected.tolist() == asked.selected.tolist()
+        assert np.array_equal(auto.tables["q_values"], asked.tables["q_values"])
+
+
+def test_ipss_says_where_roles_forbid_permuted_labels():
+    data = noise(0, 24, 210)
+    X = np.column_stack([data.matrix, np.arange(24) // 8])
+    both = Dataset.from_arrays(X, data.y, groups=np.arange(24) // 2).with_roles(adjust="f211")
+    said = list(Chain.parse("chi2:discretise=equal-width ipss").forewarnings(both))
+    assert any("allow no permuted labels" in text for text in said)
+
+
+def test_ipss_keeps_no_near_copies_of_a_base_that_fits_all_features_at_once():
+    data = noise(1, 120, 6, 1, 2)
+    draw = np.random.default_rng(2)
+    X = np.column_stack([data.matrix, data.matrix[:, 0] + 0.05 * draw.normal(size=120)])
+    copied = Dataset.from_arrays(X, data.y)
+    chain = "lasso:top=5 ipss:pairs=20,level=0.8"
+    auto = Chain.parse(chain).select(copied, seed=0)
+    published = Chain.parse(f"{chain},bound=published").select(copied, seed=0)
+    assert {0, 6} & set(published.selected.tolist())
+    assert set(auto.selected.tolist()) == set(published.selected.tolist()) - {0, 6}
+    for found, text in ((auto, "not kept, because"), (published, "about half of those kept")):
+        assert any(text in warning for warning in found.warnings)
