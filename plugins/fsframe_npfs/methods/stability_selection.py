@@ -542,14 +542,14 @@ class Ipss(HalvesSelector):
         advice = f"use bound={PERMUTATION}"
         if self.permutes(base, data, p):
             fits = 2 * self.pairs * self.labellings(True)
-            advice = f"therefore compared with permuted labels, in {fits} fits"
+            advice = f"so the bound is one by permuted labels, in {fits} fits"
         elif _bound_to_strata(data):
             advice = "covariates and groups or a time allow no permuted labels: omit one of them"
         if _too_wide(base, p):
             yield (
-                f"{self.method_name()}: bound=published does not hold with many features ({p}): of "
-                "tables with 1,000 features, none of them relevant, it kept some in four "
-                f"(relieff) to nine (anova-f) out of ten, instead of in one; {advice}"
+                f"{self.method_name()}: the published bound does not hold for many features ({p}; "
+                "of tables with 1,000, none of them relevant, it kept some in four to nine out of "
+                f"ten, instead of in one): {advice}"
             )
         for text in base.told(lambda method: method.halves_forewarning(data)):
             yield f"{text}: {advice}"
