@@ -35,7 +35,8 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
     Returns
     -------
     mapping of str to str
-        References by name; methods that are not installed or declare none are left out.
+        References by name, those of measures by their text in `metrics`; methods that are not
+        installed or declare none are left out.
     """
     references: dict[str, str] = {}
     for text in chains:
@@ -52,7 +53,7 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
         except FsframeError:
             continue
         if offer.entry.reference:
-            references[offer.name] = offer.entry.reference
+            references[text] = offer.entry.reference
     return references
 
 

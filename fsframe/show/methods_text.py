@@ -352,7 +352,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     )
     metrics = references_of((), record.measures)
     measured = ", ".join(
-        f"{plain(m)}{cite(cited_keys(metrics[_name(m)]))}" if _name(m) in metrics else plain(m)
+        f"{plain(m)}{cite(cited_keys(metrics[m]))}" if m in metrics else plain(m)
         for m in record.measures
     )
     compared = f"; chains were compared by {plain(record.measures[0])}" if several else ""
@@ -397,7 +397,3 @@ def bibliography(record: StudyRecord) -> str:
     references = references_of((*record.chains, *record.beside), record.measures)
     of_protocol = (files("fsframe.show") / "study.bib").read_text("utf-8")
     return f"{of_protocol}\n{bibtex_of(references.values())}".rstrip() + "\n"
-
-
-def _name(metric: str) -> str:
-    return metric.partition(":")[0]

@@ -194,12 +194,16 @@ def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_pat
     assert "1 chain on" in page and "compared by" not in text
 
 
-def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, tmp_path):
-    settings = {"label": "kind", "measures": ["auc"], "scheme": "leave-one-out"}
+@pytest.mark.parametrize("measure", ["auc", "protocols/auc"])
+def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, tmp_path, measure):
+    settings = {"label": "kind", "measures": [measure], "scheme": "leave-one-out"}
     found = fsframe.study(frames["one"], CHAINS, **settings)
     found.save(tmp_path / "saved")
-    text = (tmp_path / "saved" / "methods.md").read_text("utf-8")
-    assert not found.comparison.papers and "chains were compared by auc" in text
+    text, bib = (
+        (tmp_path / "saved" / name).read_text("utf-8") for name in ("methods.md", "references.bib")
+    )
+    assert not found.comparison.papers and f"chains were compared by {measure}" in text
+    assert f"Measures were {measure}" in text and "hand2001" in text and "hand2001" in bib
     assert "paired tests" not in text and "We also report" not in text
 
 
