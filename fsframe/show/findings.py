@@ -213,9 +213,10 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
             text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
         ):
             what += " A limit of detection may be replaced in the file, such as by half of it"
-        if not guesses.found.takes_codes:
-            what += " If so, make them NaN in the frame"
-        yield _finding(guesses, columns, what, na=texts)
+        if guesses.found.takes_codes:
+            yield _finding(guesses, columns, what, na=texts)
+        else:
+            yield _finding(guesses, columns, f"{what} If so, make them missing in the table")
 
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:

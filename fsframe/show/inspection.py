@@ -84,7 +84,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     commas = tuple(column.name for column in found.columns if _decimal_commas(column))
     if commas and not framed and "decimal" not in options:
         finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
-        with contextlib.suppress(DataError):
+        # Not every format takes it.
+        with contextlib.suppress(DataError, RequestError):
             return _read_so(path, {**options, "decimal": ","}, finding)
 
     names = tuple(column.name for column in found.columns)

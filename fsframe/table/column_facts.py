@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
 from fsframe.table.frames import FrameColumns, columns_of, is_category, series_values
-from fsframe.table.number_spellings import numbers_in, odd_cells
+from fsframe.table.number_spellings import odd_cells
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
@@ -348,12 +348,7 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
     typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series.dtype))
 
     def column(k: int) -> Column:
-        values = series_values(columns[k][1])
-        # Text that holds numbers counts as numbers, as when the table is read.
-        if isinstance(values, list) and k not in typed:
-            numbers = numbers_in(values)
-            return values if numbers is None else numbers
-        return values
+        return series_values(columns[k][1])
 
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))

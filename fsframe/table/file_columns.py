@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import column_block
 from fsframe.table.cells import Missing
-from fsframe.table.column_facts import Block, Column, Contents, gathered
+from fsframe.table.column_facts import Block, Column, Contents, contents_of_frame, gathered
 from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.dialect import delimiter_name, quoted, unquote
@@ -410,9 +410,10 @@ class FrameInFile(Table):
                 X[:, place] = values
         return X, texts
 
-    def _about(self) -> dict[str, Any]:
+    def contents(self) -> Contents:
         label = len(self.names) - 1 if self.labelled else None
-        return {**super()._about(), "label_array": label}
+        found = contents_of_frame(self.frame, str(self.path))
+        return attrs.evolve(found, form=self.form, label_array=label)
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -15,7 +15,7 @@ from fsframe.table.arrays import EXACT
 from fsframe.table.cells import BadColumn, Taken
 from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
-from fsframe.table.number_spellings import plain_numbers
+from fsframe.table.number_spellings import numbers_in, plain_numbers
 from fsframe.table.roles import Layout
 from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_missing, is_number, known_texts
@@ -38,11 +38,19 @@ def frame_texts(frame: Any, column: int) -> list[str]:
 
 
 def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
-    """A column as numbers, NaN where missing, or as texts, None where missing."""
+    """A column as numbers, NaN where missing, or as texts, None where missing.
+
+    Text that holds numbers counts as numbers, as when a table is read, unless it has a categorical
+    type.
+    """
     cells = cells_of(series)
     if isinstance(cells, np.ndarray):
         return np.asarray(cells, dtype=np.float64)
-    return [text or None for text in cells] if is_category(series.dtype) else known_texts(cells)
+    if is_category(series.dtype):
+        return [text or None for text in cells]
+    texts = known_texts(cells)
+    numbers = numbers_in(texts)
+    return texts if numbers is None else numbers
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:

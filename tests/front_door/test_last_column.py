@@ -674,7 +674,7 @@ def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
             fsframe.inspect(**wrong)
 
 
-def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about() -> None:
+def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(here: Path) -> None:
     """As pandas reads a table whose decimal mark nobody told it."""
     said = [f"{k / 8:.2f}".replace(".", ",") for k in range(ROWS)]
     frame = measurements(a=said, share=[f"{text} %" for text in said], b=["ill", *said[1:]]).select(
@@ -689,11 +689,16 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about() -
     notes = "4 columns hold text, and were read as numbers ('g0', 'g1', 'g2', 'g3')"
     commas = "4 columns were read as numbers with decimal commas ('a', 'b', 'c', 'd')"
     assert {notes, commas} <= {*fsframe.read(many, label="grp").warnings}
-    told = " ".join(str(fsframe.inspect(many)).split())
-    assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
-    found = " ".join(str(fsframe.inspect(frame)).split())
-    assert "b: numbers except for 'ill' (1 time): missing values? If so, make them NaN" in found
-    assert "What would settle" not in found
+    # A file that keeps text holds the same.
+    for table in (frame, many):
+        table.write_parquet(here / f"{table.width}.parquet")
+    for given in (many, here / f"{many.width}.parquet"):
+        told = " ".join(str(fsframe.inspect(given, label="grp")).split())
+        assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
+    asked = "b: numbers except for 'ill' (1 time): missing values? If so, make them missing"
+    for given in (frame, here / f"{frame.width}.parquet"):
+        found = " ".join(str(fsframe.inspect(given, label="grp")).split())
+        assert asked in found and "What would settle" not in found and "--na" not in found
 
 
 def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(here: Path) -> None:
