@@ -161,7 +161,7 @@ class Chain:
         refused = list(self.role_problems(data))
         if data.in_memory or data.in_parts:
             refused += self.stages[0].method.missing_problems(data)
-        problems = list(self.request_problems(data))
+        problems = [*self.first_problems(), *self.request_problems(data)]
         if refused:
             raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
         if problems:
@@ -172,6 +172,11 @@ class Chain:
         """The names of the stages that select, and their methods."""
         methods = ((stage.name, stage.method) for stage in self.stages)
         return tuple((name, method) for name, method in methods if isinstance(method, Selector))
+
+    def first_problems(self) -> Iterator[str]:
+        """The problems of the first stage without a stage on its left."""
+        for name, method in self._named_selectors[:1]:
+            yield from (f"{name}: {problem}" for problem in method.first_problems())
 
     def request_problems(self, data: Dataset) -> Iterator[str]:
         """The problems with parameters that `check_request` raises, one sentence each."""

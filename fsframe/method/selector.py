@@ -358,6 +358,14 @@ class Selector(Method):
         """
         return iter(())
 
+    def first_problems(self) -> Iterator[str]:
+        """Problems of parameters if no stage is on the left, reported before any stage runs.
+
+        Authors override this if a parameter refers to the previous stage; sentences as in
+        `check_request`.
+        """
+        return iter(())
+
     def ignores_groups(self) -> str:
         """How this method ignores groups of rows, for messages; empty if it does not.
 

@@ -92,6 +92,10 @@ class WrappingSelector(Selector):
         """Problems of stages of `base` with the table; authors who override this include them."""
         yield from self._texts_of_base(lambda chain: chain.request_problems(data))
 
+    def first_problems(self) -> Iterator[str]:
+        """Problems of the first stages of `base` without a stage on their left."""
+        yield from self._texts_of_base(lambda chain: chain.first_problems())
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of this stage, and of stages of `base`."""
         yield from super().role_problems(data)

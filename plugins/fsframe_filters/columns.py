@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -159,6 +160,10 @@ class Correlation(Selector):
         "by the previous stage, or the one most correlated with the rest.",
     )
 
+    def first_problems(self) -> Iterator[str]:
+        if self.keep == "upstream":
+            yield "keep=upstream needs a previous stage"
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         p = data.n_features
         run.must_hold(24 * p * p, f"correlation: |r| of {p} columns")
@@ -173,7 +178,7 @@ class Correlation(Selector):
         elif self.keep == "centre":
             scores = np.array([strength[j, cluster == cluster[j]].mean() for j in range(p)])
         elif upstream is None:
-            raise RequestError("correlation: keep=upstream needs a previous stage")
+            raise RequestError(f"correlation: {next(self.first_problems())}")
         else:
             scores = np.nan_to_num(upstream.scores, nan=np.nanmin(upstream.scores, initial=0.0))
         ranked = rank_by_score(scores)

@@ -289,6 +289,11 @@ def seed_estimator(estimator: Any, seed: int, options: dict[str, Any]) -> Any:
     return estimator.set_params(**changes) if changes else estimator
 
 
+def units_of(data: Dataset) -> NDArray[np.int64]:
+    """The groups of the rows, or their numbers."""
+    return np.arange(data.n_samples) if data.groups is None else data.groups
+
+
 def drawn_rows(
     data: Dataset,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
@@ -301,7 +306,7 @@ def drawn_rows(
     unit : (m,) int
         Equal for rows that must be in one fold: copies of one row, or rows of one group.
     """
-    units = np.arange(data.n_samples) if data.groups is None else data.groups
+    units = units_of(data)
     if data.counts is None:
         return data.X, data.y, units
     rows = np.repeat(np.arange(data.n_samples), data.counts)
@@ -326,16 +331,20 @@ def make_folds(
         If there are fewer units than folds, or one of two classes lies within one group, so that
         some fold would have to learn from the other class alone.
     """
-    units = np.unique(unit).size
-    if units < folds:
-        raise DataError(
-            f"{who}: {folds} folds need at least as many rows or groups; there are {units}"
-        )
+    for problem in fold_problems(unit, folds):
+        raise DataError(f"{who}: {problem}")
     if data.groups is not None and data.n_classes == 2:
         require_two(unit, y, who, data.classes)
     stratum = y if data.task == "classification" else np.zeros(len(y))
     place = deal_groups(stratum, unit, folds, generator)
     return [(np.flatnonzero(place != f), np.flatnonzero(place == f)) for f in range(folds)]
+
+
+def fold_problems(unit: NDArray[np.int64], folds: int) -> Iterator[str]:
+    """A sentence if there are more folds than units, as in `drawn_rows`."""
+    units = np.unique(unit).size
+    if units < folds:
+        yield f"{folds} folds need at least as many rows or groups; there are {units}"
 
 
 @contextlib.contextmanager

@@ -110,6 +110,9 @@ class Rfe(LearnerSelector):
             learner.estimator.set_params(kernel="linear")
         return learner
 
+    def reads_importance(self) -> bool:
+        return True
+
     def cost(self, n: int, p: int) -> Cost | None:
         return self._cost_of_fits(n, p, 1)
 
@@ -191,6 +194,9 @@ class Rfecv(Rfe):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         yield from check_scoring(self.scoring)
+
+    def folds_of_rows(self) -> int:
+        return self.folds
 
     def cost(self, n: int, p: int) -> Cost | None:
         return self._cost_of_fits(n, p, self.folds + 1)
@@ -287,6 +293,9 @@ class Sequential(LearnerSelector):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         yield from check_scoring(self.scoring)
+
+    def folds_of_rows(self) -> int:
+        return self.folds
 
     def cost(self, n: int, p: int) -> Cost | None:
         # Without top, the number of steps forward depends on the scores.

@@ -20,12 +20,14 @@ from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     drawn_rows,
+    fold_problems,
     guarded,
     make_estimator,
     make_folds,
     parse_options,
     seed_estimator,
     takes_missing,
+    units_of,
 )
 
 COPIES_IN_ONE_FOLD = (
@@ -104,9 +106,26 @@ class LearnerSelector(Selector):
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         try:
-            self.learner(data, 0)
+            made = self.learner(data, 0).estimator
         except RequestError as error:
             yield str(error)
+            return
+        kernel = made.get_params(deep=False).get("kernel", "linear")
+        if self.reads_importance() and hasattr(type(made), "coef_") and kernel != "linear":
+            name = type(made).__name__
+            yield (
+                f"of={name} has coefficients only with a linear kernel, not kernel={kernel}: set "
+                f'options={{"kernel": "linear"}}, or of=Linear{name.removeprefix("Nu")}'
+            )
+        yield from fold_problems(units_of(data), self.folds_of_rows())
+
+    def reads_importance(self) -> bool:
+        """Whether it needs the estimator's own importances; authors override this."""
+        return False
+
+    def folds_of_rows(self) -> int:
+        """Number of folds that it makes of the rows; authors override this."""
+        return 0
 
     def learner_name(self, data: Dataset) -> str:
         return self.default_of[data.task] if self.of is None else self.of
@@ -327,6 +346,12 @@ class Importance(LearnerSelector):
                 f"measure=out-of-bag needs a forest that draws rows, not {type(made).__name__}"
                 + (" with bootstrap=false" if hasattr(made, "bootstrap") else "")
             )
+
+    def reads_importance(self) -> bool:
+        return self.measure == "own"
+
+    def folds_of_rows(self) -> int:
+        return self.folds if self.measure == "held-out" else 0
 
     def top_only_cuts(self) -> bool:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
@@ -15,7 +16,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import guarded, make_folds
+from fsframe_sklearn.engine.estimators import fold_problems, guarded, make_folds, units_of
 from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
 from fsframe_sklearn.methods.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD
 
@@ -111,6 +112,10 @@ class Lasso(Selector):
             return Cost(seconds=paths * (0.1 + 6e-6 * n * p), formula=f"{paths:g} (0.1 + 6e-6 np)")
         return Cost(seconds=6e-3 + 9e-8 * n * p, formula="0.006 + 9e-8 np")
 
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        if self.top is None:
+            yield from fold_problems(units_of(data), self.folds)
+
     def unlike_copies(self) -> str:
         return COPIES_IN_ONE_FOLD if self.top is None else ""
 
@@ -192,9 +197,8 @@ class Lasso(Selector):
         run: Run,
     ) -> NDArray[np.float64]:
         """Loss on each fold, per penalty; columns are standardised on the other folds' rows."""
-        unit = np.arange(data.n_samples) if data.groups is None else data.groups
         name = self.method_name()
-        splits = make_folds(data, data.y, unit, self.folds, run.generator(1), name)
+        splits = make_folds(data, data.y, units_of(data), self.folds, run.generator(1), name)
         losses = []
         for fold, (train, test) in enumerate(splits):
             learned = learn_scale(data.take_rows(train).matrix, problem.weights[train])

@@ -65,13 +65,19 @@ def test_a_score_that_draws_noise_draws_it_from_the_seed(task):
         ("rfe:of=SVC", "regression", "of=SVC is not a regressor"),
         ('boruta:options={"criterion": "gini"}', "regression", "criterion"),
         ("sklearn-selector:estimator=SelectKBest", "regression", "f_regression"),
+        ("rfe:of=SVC", "classification", "rfe: of=SVC has coefficients only with a linear kernel"),
+        ("importance:of=NuSVR", "regression", "of=LinearSVR"),
+        ("rfecv:folds=999", "classification", "rfecv: 999 folds need at least as many rows"),
+        ("sequential:folds=999", "classification", "sequential: 999 folds need"),
+        ("lasso:folds=999", "regression", "lasso: 999 folds need"),
+        ("importance:measure=held-out,folds=999", "regression", "importance: 999 folds need"),
     ],
 )
-def test_what_does_not_suit_the_label_is_reported_before_any_stage_runs(stage, task, words):
+def test_what_does_not_suit_the_table_is_reported_before_any_stage_runs(stage, task, words):
     with pytest.raises(RequestError, match=words):
         Chain.parse(f"variance {stage}").check_request(table(task=task))
     with pytest.raises(RequestError, match=words):
-        Chain.parse(f"npfs:base={stage}").check_request(table(task=task))
+        Chain.parse(f"npfs:base=({stage})").check_request(table(task=task))
 
 
 def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
@@ -399,6 +405,11 @@ def test_what_the_left_stage_found_best_stands_for_its_cluster():
     assert found.tables["stands-for"][[1, 6, 7]].tolist() == [found.tables["stands-for"][1]] * 3
     with pytest.raises(RequestError, match="keep=upstream needs a previous stage"):
         Correlation(keep="upstream").select(wide)
+    chain.check_request(wide)
+    Chain.parse("variance npfs:base=(correlation:keep=upstream)").check_request(wide)
+    for first in ("correlation:keep=upstream mim", "npfs:base=(correlation:keep=upstream)"):
+        with pytest.raises(RequestError, match="correlation: keep=upstream needs a previous stage"):
+            Chain.parse(first).check_request(wide)
 
 
 def test_codes_of_categories_are_in_no_cluster():
