@@ -81,3 +81,12 @@ def test_methods(monkeypatch):
     manager = PluginManager([*installed_plugins(), ours])
     monkeypatch.setattr(registry, "_manager", manager)
     return module
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fails the test if anything is fitted or selected."""
+    for module in ("cross_validation", "stability_study"):
+        monkeypatch.setattr(
+            f"fsframe.evaluation.{module}.select_resamples", lambda *_, **__: pytest.fail("begun")
+        )

@@ -1,43 +1,224 @@
-"""Several chains on identical folds: verdicts by every rule, and the summary over tables."""
+"""Tests between methods by hand, against scipy and Demšar's example; chains on identical folds."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy import stats
 
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.comparison import RULES, Cell, compared, methods_of
 from fsframe.evaluation.comparison_tests import (
+    PairedTest,
     corrected_resampled_test,
+    correlated_posterior,
+    critical_difference,
+    holm,
     paired_t_test,
+    pareto_front,
+    signed_rank_posterior,
     wilcoxon_holm,
+    win_tie_loss,
 )
+from fsframe.evaluation.measuring import corrected_standard_error, one_standard_error
 from fsframe.evaluation.summary import summarise
-from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
+
+# AUC of four classifiers on 14 data sets: Demšar 2006, JMLR 7, Table 6.
+DEMSAR = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        # Both print as 0.975; the ranks printed beside them are 2 and 3.
+        [0.972, 0.981, 0.97501, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+
+
+def test_paired_t_test_is_scipys_and_equal_or_constant_differences_are_none_or_certain():
+    a, b = np.random.default_rng(0).random((2, 30))
+    ours, theirs = paired_t_test(a, b), stats.ttest_rel(a, b)
+    assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
+    same, sure = paired_t_test(a, a), paired_t_test(a + 0.1, a)
+    assert same.p_value == 1.0 and np.isnan(same.statistic) and win_tie_loss(same) == "tie"
+    assert sure.p_value == 0.0 and win_tie_loss(sure) == "win"
+    for x, y, words in ((a, b[1:], "of equal length"), (a[:1], b[:1], "at least two")):
+        with pytest.raises(DataError, match=words):
+            paired_t_test(x, y)
+
+
+def test_corrected_test_by_hand():
+    # Differences 0.1, 0.3, 0.2, 0.0: mean 0.15, s² = 0.05/3. With n₂/n₁ = 1/9:
+    # t = 0.15 / √((1/4 + 1/9) · 0.05/3) = 0.15 / √(13/36 · 1/60) = 0.15 · √(2160/13) = 1.9335
+    a = np.array([0.9, 0.8, 0.7, 0.6])
+    b = a - np.array([0.1, 0.3, 0.2, 0.0])
+    found = corrected_resampled_test(a, b, 1 / 9)
+    assert found.statistic == pytest.approx(0.15 * (2160 / 13) ** 0.5)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(found.statistic, 3))
+    assert found.difference == pytest.approx(0.15)
+    assert corrected_standard_error(a - b, 1 / 9) == pytest.approx((13 / 36 / 60) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "two_step", "strict"),
+    [
+        (0.02, 0.04, "win", "tie"),
+        (-0.02, 0.04, "loss", "tie"),
+        (0.02, 0.009, "win", "win"),
+        (-0.02, 0.009, "loss", "loss"),
+        (0.004, 0.001, "win", "tie"),
+        (0.005, 0.001, "win", "win"),
+        (0.02, 0.06, "tie", "tie"),
+    ],
+)
+def test_the_papers_rules(difference, p, two_step, strict):
+    test = PairedTest(difference=difference, statistic=2.0, p_value=p)
+    assert (win_tie_loss(test), win_tie_loss(test, "strict")) == (two_step, strict)
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, then never below an earlier one.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+
+
+def exact_signed_rank(difference):
+    """Two-sided p by all 2ⁿ signs, for differences without ties and zeros."""
+    ranks = stats.rankdata(np.abs(difference))
+    total = ranks.sum()
+    observed = ranks[difference > 0].sum()
+    tail = min(observed, total - observed)
+    sums = [np.dot(signs, ranks) for signs in product((0, 1), repeat=len(ranks))]
+    return min(1.0, 2 * np.mean(np.array(sums) <= tail + 1e-9))
+
+
+def test_wilcoxon_holm_is_the_exact_test_with_the_adjustment():
+    generator = np.random.default_rng(2)
+    results = generator.random((9, 3)) + np.array([0.0, 0.3, 0.05])
+    raw = [exact_signed_rank(results[:, i] - results[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    expected = holm(raw)
+    found = wilcoxon_holm(results)
+    assert [found[0, 1], found[0, 2], found[1, 2]] == pytest.approx(expected)
+    assert (found == found.T).all() and (np.diag(found) == 1).all()
+
+
+def test_methods_that_never_differ_are_not_distinguished():
+    results = np.tile(np.random.default_rng(0).random((6, 1)), (1, 3))
+    assert (wilcoxon_holm(results) == 1).all()
+    summary = critical_difference(results)
+    assert summary.friedman_p == 1.0 and summary.groups == ((0, 1, 2),)
+    assert summary.mean_ranks.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_rounding_makes_no_difference_of_equal_results():
+    results = np.random.default_rng(1).random((8, 2))
+    results[:, 1] = results[:, 0] + 0.1
+    shaken = results + np.random.default_rng(2).choice([-1e-16, 1e-16], results.shape)
+    assert wilcoxon_holm(shaken)[0, 1] == wilcoxon_holm(results)[0, 1]
+
+
+def test_demsars_ranks_and_critical_difference():
+    # Demšar 2006, §3.2.2–3.2.3: ranks 3.143, 2.000, 2.893, 1.964; CD = 2.569 √(4·5/(6·14)) = 1.25.
+    found = critical_difference(DEMSAR)
+    assert np.round(found.mean_ranks, 3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert found.difference == pytest.approx(2.569 * (20 / 84) ** 0.5, rel=1e-3)
+    # Table 5a: q for four classifiers at 0.10 is 2.291, so CD = 1.12.
+    assert critical_difference(DEMSAR, 0.10).difference == pytest.approx(1.12, abs=0.005)
+    # His χ² of 9.28 (p = 0.026) leaves ties uncorrected; with the correction it is larger.
+    assert found.friedman_p < 0.026
+    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*DEMSAR.T).pvalue)
+
+
+def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
+    generator = np.random.default_rng(3)
+    base = generator.random((30, 1))
+    results = base + np.array([[0.0, 0.001, 0.5]]) + 0.002 * generator.standard_normal((30, 3))
+    groups = critical_difference(results).groups
+    assert all(2 not in group for group in groups)
+
+
+def test_the_posterior_of_one_difference_is_the_beta_integral():
+    # One table with d > 2ρ and z₀ = 0: θ_right = 1 − w₀² with w₀ ~ Beta(½, 1), so that it is the
+    # larger share with probability P(w₀² < ½) = 2^(−1/4).
+    worse, same, better = signed_rank_posterior(np.array([1.0]), 0.01)
+    assert worse == 0.0 and better == pytest.approx(2**-0.25, abs=0.006)
+    assert same == pytest.approx(1 - better)
+    # With ρ < d < 2ρ the mean of d and z₀ lies in the region: θ_right = (1 − w₀)².
+    better = signed_rank_posterior(np.array([0.015]), 0.01)[2]
+    assert better == pytest.approx((1 - 0.5**0.5) ** 0.5, abs=0.006)
+
+
+def test_the_signed_rank_posterior_turns_with_its_sign_and_comes_back_bit_by_bit():
+    d = np.random.default_rng(0).normal(0.01, 0.02, 12)
+    one, again = signed_rank_posterior(d, 0.01, seed=3), signed_rank_posterior(d, 0.01, seed=3)
+    assert one == again and sum(one) == pytest.approx(1)
+    turned = signed_rank_posterior(-d, 0.01, seed=3)
+    assert turned[::-1] == pytest.approx(one, abs=1e-12)
+    for other in (d[::-1], np.sort(d)):
+        assert signed_rank_posterior(other, 0.01, seed=3) == one
+        assert signed_rank_posterior(-other, 0.01, seed=3) == one[::-1]
+    alike = signed_rank_posterior(np.array([0.05, -0.05, 0.02, -0.02]), 0.01)
+    assert alike[0] == alike[2]
+    assert signed_rank_posterior(d / 1000, 0.01)[1] > 0.999
+    assert signed_rank_posterior(d + 1, 0.01)[2] > 0.999
+    # Of so many tables, the weights are drawn in two parts.
+    assert sum(signed_rank_posterior(np.resize(d, 100), 0.01)) == pytest.approx(1)
+
+
+def test_the_correlated_posterior_without_a_region_has_the_p_values_of_the_corrected_test():
+    a, b = np.random.default_rng(1).random((2, 20))
+    worse, same, better = correlated_posterior(a, b, 1 / 9, 0.0)
+    assert same == pytest.approx(0, abs=1e-12)
+    assert 2 * min(worse, better) == pytest.approx(corrected_resampled_test(a, b, 1 / 9).p_value)
+    scale = np.sqrt((1 / 20 + 1 / 9) * np.var(a - b, ddof=1))
+    expected = stats.t.sf((0.1 - (a - b).mean()) / scale, 19)
+    assert correlated_posterior(a, b, 1 / 9, 0.1)[2] == pytest.approx(expected)
+    assert correlated_posterior(a, a, 1 / 9, 0.01) == (0.0, 1.0, 0.0)
+
+
+def test_the_front_is_what_nothing_beats_in_both():
+    generator = np.random.default_rng(2)
+    a, b = np.round(generator.random((2, 40)), 1)
+    front = pareto_front(a, b)
+    for i in range(40):
+        beaten = any(
+            a[j] >= a[i] and b[j] >= b[i] and (a[j] > a[i] or b[j] > b[i]) for j in range(40)
+        )
+        assert front[i] == (not beaten)
+
+
+def test_one_standard_error_takes_the_fewest_features_near_the_best():
+    kept = np.array([20.0, 10, 5, 1])
+    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.02), kept) == 2
+    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.0), kept) == 0
+    assert one_standard_error(np.array([0.9, 0.8]), np.full(2, np.nan), kept[:2]) == -1
 
 
 def table(seed, signal=2.0):
-    generator = np.random.default_rng(seed)
-    y = np.arange(50) % 2
-    X = generator.standard_normal((50, 12))
-    X[:, 0] += signal * y
-    return Dataset.from_arrays(X, y, name=f"t{seed}")
+    return separated(50, 12, seed, signal=signal, name=f"t{seed}")
 
 
 def cells(chains, tables, **protocol):
     methods = methods_of(chains, **{"folds": "5", "repeats": "4", **protocol})
-    return [
-        [
-            Cell(
-                chain=str(m.base),
-                data=data.name,
-                evaluation=summarise(m.select(data)),
-                seconds=1.0,
-            )
-            for m in methods
-        ]
-        for data in tables
-    ]
+
+    def cell(method, data):
+        said = summarise(method.select(data))
+        return Cell(chain=str(method.base), data=data.name, evaluation=said, seconds=1.0)
+
+    return [[cell(method, data) for method in methods] for data in tables]
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +256,6 @@ def test_different_splits_are_not_compared():
     many = cells(["knn", "knn:k=3"], [table(0)], repeats="2")
     with pytest.raises(ValueError, match="different splits"):
         compared([[few[0][0], many[0][1]]])
-
-
-def test_a_classifier_is_for_chains_without_one():
-    first, second = methods_of(["mim knn", "mim"], classifier="weighted-knn")
-    assert (first.classifier, second.classifier) == ("", "weighted-knn")
 
 
 @pytest.mark.parametrize(

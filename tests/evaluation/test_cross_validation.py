@@ -19,15 +19,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import classifiers
 from fsframe.table.dataset import Dataset
-
-
-def table(n=60, p=8, seed=0, n_classes=2, signal=2.0, **options):
-    """A table whose first column tells the classes apart as far as `signal` goes."""
-    generator = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    X = generator.standard_normal((n, p))
-    X[:, 0] += signal * y
-    return Dataset.from_arrays(X, y, **options)
+from tests.evaluation.tables import separated as table
 
 
 def evaluated(base, data, seed=0, run=None, **protocol):
@@ -99,36 +91,22 @@ def test_summary_of_an_evaluation_is_what_its_tables_say():
     assert found.scores.tolist() == found.tables["kept"].mean(axis=0).tolist()
 
 
-def test_all_chains_are_evaluated_on_identical_folds():
-    data = table(40)
-    a, b = (
-        evaluated(base, data, folds=4, repeats=3, seed=9)
-        for base in ("knn", "relieff:top=2 weighted-knn:k={1,3}")
-    )
-    assert (a.tables["fold"] == b.tables["fold"]).all()
-
-
-def test_number_of_threads_changes_no_bit():
-    data = table(40)
-    base = "immigrate:sigma={2,1} margin"
-    protocol = {"folds": 4, "repeats": 2, "curve": "auto"}
-    one = evaluated(base, data, run=Run(entropy=3, threads=1), **protocol)
-    assert_same_tables(one, evaluated(base, data, run=Run(entropy=3, threads=2), **protocol))
-
-
-def test_a_set_of_values_is_tuned_to_the_one_that_works():
+def test_a_set_of_values_is_tuned_to_the_one_that_works_or_the_first_of_equal_ones():
     # Neighbours by the first column alone: the other columns drown it.
     data = table(80, p=30, signal=3.0)
     found = evaluated("anova-f:top={1,30} knn", data, folds=4, repeats=1)
-    assert (found.tables["chosen"] == 0).all()
-    assert found.tables["tuning"].shape == (4, 2)
+    assert (found.tables["chosen"] == 0).all() and found.tables["tuning"].shape == (4, 2)
     assert (found.tables["kept"].sum(axis=1) == 1).all()
+    equal = evaluated("anova-f:top=1 knn:k={3,1}", table(40, signal=9.0), folds=4, repeats=1)
+    assert (equal.tables["chosen"] == 0).all()
 
 
-def test_tuned_value_is_the_first_of_equally_good_ones():
-    data = table(40, signal=9.0)
-    found = evaluated("anova-f:top=1 knn:k={3,1}", data, folds=4, repeats=1)
-    assert (found.tables["chosen"] == 0).all()
+def test_all_chains_are_evaluated_on_identical_folds_by_the_default_classifier():
+    data, protocol = table(40), {"folds": 4, "repeats": 3, "seed": 9}
+    a, b = (evaluated(f"relieff:top=2{end}", data, **protocol) for end in ("", " weighted-knn"))
+    assert_same_tables(a, b)
+    other = evaluated("knn:k={1,3}", data, **protocol)
+    assert (a.tables["fold"] == other.tables["fold"]).all()
 
 
 @pytest.mark.parametrize(
@@ -193,13 +171,6 @@ def test_a_fold_in_which_nothing_is_kept_predicts_the_most_frequent_class(test_m
     assert any("kept no feature" in warning for warning in found.warnings)
 
 
-def test_default_classifier_is_weighted_knn():
-    data = table(40)
-    plain = evaluated("relieff:top=3", data, folds=4, repeats=1)
-    named = evaluated("relieff:top=3 weighted-knn", data, folds=4, repeats=1)
-    assert_same_tables(plain, named)
-
-
 def test_as_a_stage_it_evaluates_everything_on_its_left():
     data = table(40)
     found = Chain.parse("relieff:top=3 cross-validation:folds=4,repeats=1,classifier=knn").select(
@@ -212,19 +183,21 @@ def test_as_a_stage_it_evaluates_everything_on_its_left():
 
 def test_weights_of_rows_that_arrive_are_those_of_the_training_rows():
     data = table(40, signal=1.0)
-    for base in ("(simba weighted-knn)", "(simba weighted-knn:k={1,3})"):
+
+    def evaluated_behind_mbiw(base):
         text = f"mbiw cross-validation:base={base},folds=4,repeats=1"
-        found = Chain.parse(text).select(data, seed=5)
-        assert (found.tables["predicted"] >= 0).all()
+        return Chain.parse(text).select(data, seed=5).tables
+
+    assert (evaluated_behind_mbiw("(simba weighted-knn:k={1,3})")["predicted"] >= 0).all()
+    tables = evaluated_behind_mbiw("weighted-knn")
     weights = Chain.parse("mbiw").select(data, seed=5).instance_weights
-    fold = Chain.parse("mbiw cross-validation:base=weighted-knn,folds=4,repeats=1").select(data)
-    tested = fold.tables["fold"][0] == 2
+    tested = tables["fold"][0] == 2
     train = data.take_rows(np.flatnonzero(~tested))
     arrived = Selection(
         selected=np.arange(8), scores=np.zeros(8), instance_weights=weights[~tested]
     )
-    expected = classifiers["weighted-knn"]().fit(train, arrived).predict(data.X[tested])
-    assert (fold.tables["predicted"][0, tested] == expected).all()
+    expected = classifiers["weighted-knn"]().fit(train, arrived).predict_scores(data.X[tested])
+    assert (tables["class-scores"][0, tested] == expected).all()
 
 
 def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
@@ -242,25 +215,13 @@ def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
     )
 
 
-def test_five_by_two_is_ten_splits_in_halves():
-    said = summarise(evaluated("knn", table(40), scheme="five-by-two"))
-    assert said.n_splits == 10 and said.test_to_train == 1.0
-
-
-# Groups
-
-
-def patients(seed=0):
+def test_inner_folds_do_not_separate_groups_either(test_methods):
     """Six rows of each of twelve patients, who are nothing but themselves: labels are random."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     patient = np.repeat(np.arange(12), 6)
     y = generator.permutation(np.arange(12) % 2)[patient]
     X = 5 * generator.standard_normal((12, 6))[patient] + generator.standard_normal((72, 6))
-    return Dataset.from_arrays(X, y, groups=patient, group_name="patient")
-
-
-def test_inner_folds_do_not_separate_groups_either(test_methods):
-    data = patients()
+    data = Dataset.from_arrays(X, y, groups=patient, group_name="patient")
     evaluated("witness knn:k={1,3}", data, folds=4, repeats=1, inner_folds=3)
     owner = dict(zip(data.X[:, 0], data.groups, strict=True))
     for _, values, _ in test_methods.Witness.seen:
@@ -269,16 +230,6 @@ def test_inner_folds_do_not_separate_groups_either(test_methods):
 
 
 # Refusals, all before any work
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    """Fails the test if anything is fitted or selected."""
-
-    def fail(*_, **__):
-        raise AssertionError("work was begun")
-
-    monkeypatch.setattr("fsframe.evaluation.cross_validation.select_resamples", fail)
 
 
 @pytest.mark.parametrize(
@@ -304,47 +255,38 @@ def test_a_wrong_request_is_refused_with_everything_that_is_wrong(base, protocol
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def _missing():
-    data = table(40)
-    X = data.X.copy()
-    X[3, 2] = np.nan
-    return Dataset.from_arrays(X, data.y)
+SIX = np.arange(12.0).reshape(6, 2)
+HOLED = Dataset.from_arrays(np.where(np.eye(40, 8) > 0, np.nan, table(40).X), table(40).y)
 
 
 @pytest.mark.parametrize(
     ("data", "base", "protocol", "words"),
     [
         (table(12, n_classes=3), "knn", {"folds": 5}, "fewer members than the 5 folds"),
-        (_missing(), "immigrate margin", {}, "missing values"),
-        (_missing(), "knn", {}, "missing values"),
+        (HOLED, "immigrate margin", {}, "missing values"),
+        (HOLED, "knn", {}, "missing values"),
         (table(6, n_classes=3), "knn:k={1,3}", {"folds": 2}, "cannot be tuned"),
+        (Dataset.from_arrays(SIX, SIX[:, 0] / 3), "margin", {}, "needs classes, not a numeric"),
         (
-            Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0.5, 1.5, 2, 3, 4, 5]),
-            "margin",
-            {},
-            "needs classes, not a numeric target",
-        ),
-        (
-            Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 2]),
+            Dataset.from_arrays(SIX, [0, 0, 0, 1, 1, 2]),
             "knn",
             {"scheme": "leave-one-out"},
             "single member: 2",
+        ),
+        (
+            Dataset.from_arrays(SIX, [0, 0, 0, 0, 1, 1], groups=[0, 1, 2, 3, 4, 4]),
+            "knn",
+            {},
+            "within a single group: '1'",
         ),
     ],
 )
 def test_a_table_that_cannot_be_split_or_taken_is_refused_before_work(
     no_work, data, base, protocol, words
 ):
+    small = {} if "scheme" in protocol else {"folds": 4, "repeats": 1}
     with pytest.raises((DataError, RequestError), match=words):
-        small = {} if "scheme" in protocol else {"folds": 4, "repeats": 1}
         evaluated(base, data, **{**small, **protocol})
-
-
-def test_groups_that_hold_a_whole_class_are_refused_before_work(no_work):
-    data = patients()
-    y = (data.groups == 3).astype(int)
-    with pytest.raises(DataError, match="within a single group: '1'"):
-        evaluated("knn", Dataset.from_arrays(data.X, y, groups=data.groups), folds=4)
 
 
 def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_once():

@@ -43,10 +43,7 @@ def test_the_python_on_the_page_runs(capsys, monkeypatch):
     assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}, φ = 0\.\d\d\n", capsys.readouterr().out)
 
 
-def test_every_page_shows_a_command():
+def test_every_page_shows_a_command_and_the_factor_is_that_of_the_formula():
     assert {page for page, _ in COMMANDS} == set(PAGES)
-
-
-def test_the_factor_on_the_page_is_the_formulas():
     corrected, naive = (1 / 100 + 1 / 9) ** 0.5, (1 / 100) ** 0.5
     assert f"{corrected / naive:.1f}" in (ROOT / "docs/evaluation.md").read_text()

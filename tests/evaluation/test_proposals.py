@@ -15,6 +15,8 @@ import pytest
 import fsframe
 from fsframe import Chain, Dataset
 from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, ProposalEntry
+from fsframe.show.inspection import inspect_table
+from fsframe.show.inspection_display import inspection_lines, inspection_object
 from fsframe.show.proposals import Shape, proposals_for, rules
 from tests.same_process import fsframe as fsframe_command
 from tests.scripts import ROOT, importable
@@ -90,26 +92,24 @@ def chains(data: Dataset) -> dict[str, str]:
 
 
 def test_each_question_has_one_chain_and_gaps_another() -> None:
-    X, y = numbers(60, 8), np.arange(60) % 2
-    assert chains(Dataset.from_arrays(X, y)) == {
-        RELEVANT_QUESTION: "anova-f:alpha=0.05", TOGETHER: "relieff ipss"
-    }  # fmt: skip
+    y, alone = np.arange(60) % 2, "anova-f:alpha=0.05"
+
+    def proposed(X: Any, y: Any = y) -> dict[str, str]:
+        return chains(Dataset.from_arrays(X, y))
+
+    X = numbers(60, 8)
+    assert proposed(X) == {RELEVANT_QUESTION: alone, TOGETHER: "relieff ipss"}
     X[3, 4] = np.nan
-    assert chains(Dataset.from_arrays(X, y)) == {
-        RELEVANT_QUESTION: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
-    }  # fmt: skip
-    many = numbers(60, 12)
-    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "immigrate npfs"
+    gaps = f"{alone},missing=pairwise"
+    assert proposed(X) == {RELEVANT_QUESTION: gaps, TOGETHER: "relieff ipss"}
+    assert proposed(numbers(60, 12))[TOGETHER] == "immigrate npfs"
     # Where immigrate takes long; and where it does and copies cannot be kept.
-    many, y = np.tile(numbers(600, 48), (3, 1)), np.arange(1800) % 2
-    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff:top=5,k=7 cpss"
-    many = np.c_[many, many[:, :1]]
-    assert chains(Dataset.from_arrays(many, y))[TOGETHER] == "relieff ipss"
-    many, y = numbers(60, 12), np.arange(60) % 2
+    many, labels = np.tile(numbers(600, 48), (3, 1)), np.arange(1800) % 2
+    assert proposed(many, labels)[TOGETHER] == "relieff:top=5,k=7 cpss"
+    assert proposed(np.c_[many, many[:, :1]], labels)[TOGETHER] == "relieff ipss"
     # Where classes are 95 and 5 %, that bound is missed (docs/methods/error-control.md).
-    assert chains(Dataset.from_arrays(many, np.arange(60) < 5))[TOGETHER] == "relieff ipss"
-    wide = chains(Dataset.from_arrays(numbers(60, 300), y))
-    assert wide == {RELEVANT_QUESTION: "anova-f:alpha=0.05"}
+    assert proposed(numbers(60, 12), np.arange(60) < 5)[TOGETHER] == "relieff ipss"
+    assert proposed(numbers(60, 300)) == {RELEVANT_QUESTION: alone}
 
 
 def test_a_rule_whose_chain_refuses_the_table_gives_way_to_the_next() -> None:
@@ -133,14 +133,12 @@ def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
     X, y = blocks(), np.arange(120) % 2
-    assert chains(Dataset.from_arrays(X, y))[NEEDED_QUESTION] == "lasso:top=5 cpss"
-    (found,) = [
-        f for f in proposals_for(Dataset.from_arrays(X, y)) if f.question == NEEDED_QUESTION
-    ]
+    found = {f.question: f for f in proposals_for(Dataset.from_arrays(X, y))}[NEEDED_QUESTION]
+    assert found.chain == "lasso:top=5 cpss"
     assert found.cost is not None and 0.1 < found.cost.seconds < 10
-    for other in (numbers(120, 30), blocks(0.99), X[:, :20], np.c_[X, X[:, :1] * 0 + 1e140]):
-        expected = other.shape[1] == 31
-        assert (NEEDED_QUESTION in chains(Dataset.from_arrays(other, y))) is expected
+    assert NEEDED_QUESTION in chains(Dataset.from_arrays(np.c_[X, X[:, :1] * 0 + 1e140], y))
+    for other in (numbers(120, 30), blocks(0.99), X[:, :20]):
+        assert NEEDED_QUESTION not in chains(Dataset.from_arrays(other, y))
     assert NEEDED_QUESTION not in chains(Dataset.from_arrays(X, y, categorical=[0]))
 
 
@@ -208,22 +206,15 @@ def test_every_chain_of_the_table_runs(gaps: bool) -> None:
         assert 0 in Chain.parse(few).select(data, seed=0).selected, rule.tables
 
 
-def test_tails_are_heavy_where_most_columns_have_them() -> None:
-    X, y = numbers(150, 6), np.arange(150) % 2
-    t2 = np.random.default_rng(1).standard_t(2, (150, 6))
-    for table, heavy in ((X, False), (t2, True), (np.c_[X, t2[:, :3]], False), (t2 * 1e90, True)):
-        assert ("heavy-tails" in Shape.of(Dataset.from_arrays(table, y)).words) is heavy
-    rare = (np.random.default_rng(2).random((150, 6)) < 0.03).astype(float)
-    assert "heavy-tails" not in Shape.of(Dataset.from_arrays(rare, y)).words
-
-
-def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
     lines = ["a,b,kind", *(f"{k % 7}.5,{k % 5}.25,{'uv'[k % 2]}" for k in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    from fsframe.show.inspection import inspect_table
-    from fsframe.show.inspection_display import inspection_lines, inspection_object
+    return tmp_path / "t.csv"
 
-    found = inspect_table(tmp_path / "t.csv")
+
+def test_inspect_ends_with_the_command_and_what_it_answers(table: Path) -> None:
+    found = inspect_table(table)
     assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None
     text = " ".join(" ".join(inspection_lines(found)).split())
     assert f"answers: {RELEVANT_QUESTION}; on average, at most 5%" in text
@@ -234,13 +225,11 @@ def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
     assert fsframe.Chain.parse(told[1]["chain"])
 
 
-def test_a_proposal_of_another_plugin_is_tried_at_its_place(tmp_path: Path) -> None:
-    lines = ["a,b,kind", *(f"{k % 7}.5,{k % 5}.25,{'uv'[k % 2]}" for k in range(40))]
-    (tmp_path / "t.csv").write_text("\n".join(lines))
-    done = fsframe_command("inspect", "t.csv", "--json", cwd=tmp_path, fakes=["fake_proposal"])
+def test_a_proposal_of_another_plugin_is_tried_at_its_place(table: Path) -> None:
+    done = fsframe_command("inspect", str(table), "--json", fakes=["fake_proposal"])
     told = {each["question"]: each for each in done.json["proposals"]}
-    assert told["which feature varies most"]["chain"] == "variance"
-    assert told["which feature varies most"]["promise"] == "none"
+    varies = told["which feature varies most"]
+    assert (varies["chain"], varies["promise"]) == ("variance", "none")
     # It has a place after that of fsframe.
     assert told[RELEVANT_QUESTION]["chain"] == "anova-f:alpha=0.05"
 
@@ -251,11 +240,19 @@ def test_a_proposal_for_unknown_kinds_of_tables_is_refused() -> None:
     assert ProposalEntry(name="any", question="what", chain="mim").gaps == "mim"
 
 
-def test_correlation_of_heavy_tails_is_that_of_ranks() -> None:
-    """A value far out in two columns correlates them by chance."""
+def test_tails_are_heavy_where_most_columns_have_them_and_correlations_then_of_ranks() -> None:
+    def words(X: Any) -> Any:
+        return Shape.of(Dataset.from_arrays(X, np.arange(150) % 2)).words
+
+    X, t2 = numbers(150, 6), np.random.default_rng(1).standard_t(2, (150, 6))
+    rare = (np.random.default_rng(2).random((150, 6)) < 0.03).astype(float)
+    for table in (t2, t2 * 1e90):
+        assert "heavy-tails" in words(table)
+    for table in (X, np.c_[X, t2[:, :3]], rare):
+        assert "heavy-tails" not in words(table)
+    # A value far out in two columns correlates them by chance.
     X = np.random.default_rng(0).standard_t(2, size=(150, 30))
     X[7, :2] = 200.0
-    label = np.arange(150) % 2
-    assert "correlated" not in Shape.of(Dataset.from_arrays(X, label)).words
+    assert "correlated" not in words(X)
     X[:, 3] = X[:, 4] + X[:, 5]
-    assert {"correlated", "heavy-tails"} <= Shape.of(Dataset.from_arrays(X, label)).words
+    assert {"correlated", "heavy-tails"} <= words(X)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
+import fsframe
+from tests.evaluation.tables import separated, write_csv
 from tests.scripts import importable
 
 
@@ -19,40 +22,27 @@ def scripts():
 def bench(tmp_path):
     from cells import Bench
 
-    generator = np.random.default_rng(0)
-    y = np.arange(30) % 2
-    X = generator.normal(size=(30, 2)) + y[:, None]
-    rows = [f"{a:.4f},{b:.4f},{c}" for (a, b), c in zip(X, y, strict=True)]
-    (tmp_path / "toy.csv").write_text("\n".join(["a,b,class", *rows]) + "\n")
+    write_csv(tmp_path / "toy.csv", separated(30, 2, signal=[1.0, 1.0]))
     return Bench(data=tmp_path, work=tmp_path / "work")
 
 
-def test_repetitions_add_up_and_are_never_computed_twice(bench, monkeypatch):
-    from fsframe.chains.chain import Chain
+def test_repetitions_add_up_are_never_computed_twice_and_end_at_the_deadline(bench, monkeypatch):
+    from cells import OutOfTime
 
     table = bench.table("toy")
     base = "relieff:top=1 knn"
     singles = [bench.repetition(base, table, seed, folds=3).stages[-1].selection for seed in (0, 1)]
-    monkeypatch.setattr(Chain, "run", lambda *_, **__: pytest.fail("computed again"))
-    found, selection = bench.evaluate(base, table, 2, folds=3)
+    monkeypatch.setattr(fsframe.Chain, "run", lambda *_, **__: pytest.fail("computed again"))
+    late = attrs.evolve(bench, deadline=0.0)
+    found, selection = late.evaluate(base, table, 2, folds=3)
     assert bench.finished(base, table, folds=3) == 2
     assert found.n_splits == 6 and found.measures["accuracy"].values.size == 6
     for name in ("fold", "predicted", "kept"):
         parts = np.concatenate([single.tables[name] for single in singles])
         assert (selection.tables[name] == parts).all()
     assert not (singles[0].tables["fold"] == singles[1].tables["fold"]).all()
-
-
-def test_past_the_deadline_what_is_finished_can_be_read_and_no_more_is_begun(bench):
-    import attrs
-    from cells import OutOfTime
-
-    table = bench.table("toy")
-    bench.repetition("knn", table, 0, folds=3)
-    late = attrs.evolve(bench, deadline=0.0)
-    assert late.evaluate("knn", table, 1, folds=3)[0].n_splits == 3
     with pytest.raises(OutOfTime):
-        late.evaluate("knn", table, 2, folds=3)
+        late.evaluate(base, table, 3, folds=3)
 
 
 def test_the_cheapest_knowledge_comes_first(monkeypatch):
@@ -73,13 +63,17 @@ def test_the_cheapest_knowledge_comes_first(monkeypatch):
 
 
 def test_the_error_of_folds_is_that_of_a_difference_to_ten_repetitions():
-    from margin_tables import fold_error
+    from margin_tables import fold_error, verdict
 
     values = np.repeat([0.80, 0.84, 0.82], 10)  # means of repetitions: deviation 2 points
     assert fold_error(values) == pytest.approx(2.0 * np.sqrt(1 / 3 + 1 / 10))
     alone = np.tile([0.7, 0.9], 5)
     expected = 100 * alone.std(ddof=1) / np.sqrt(10) * np.sqrt(1 + 1 / 10)
     assert fold_error(alone) == pytest.approx(expected)
+    # Nothing is equal where the table cannot tell.
+    assert [verdict(d, e) for d, e in ((0.5, 0.4), (0.5, 3.0), (3.0, 0.4), (-3.0, 0.4))] == [
+        "equal", "cannot tell", "above", "below",
+    ]  # fmt: skip
 
 
 def figure(method, difference, name="STA", printed=75.0, error=0.5):
@@ -151,48 +145,34 @@ def test_a_reason_that_a_run_spoke_against_is_no_reason():
     assert "was not run" in why(figure("SV2", 5.0, name="COL"), Nothing())[1]
 
 
-def test_nothing_is_equal_where_the_table_cannot_tell():
-    from margin_tables import verdict
-
-    assert [verdict(d, e) for d, e in ((0.5, 0.4), (0.5, 3.0), (3.0, 0.4), (-3.0, 0.4))] == [
-        "equal", "cannot tell", "above", "below",
-    ]  # fmt: skip
-
-
-def test_a_table_grows_and_stored_figures_keep_their_day_and_code(tmp_path, monkeypatch):
+def test_a_table_grows_and_stored_figures_keep_their_day_and_code(tmp_path, monkeypatch, capsys):
     import result_tables
-    from result_tables import grown
 
-    old = "set,method,here %,made,code\nCRY,1NN,89.0,2026-11-21,01234567\nWIN,3NN,,2026-11-21,0\n"
-    (tmp_path / "t.csv").write_text(old)
+    old = ["set,method,here %,repeats,made,code", "CRY,1NN,89.0,10,2026-11-21,01234567",
+           "WIN,3NN,,1,2026-11-21,0"]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join(old) + "\n")
     monkeypatch.setattr(result_tables, "today_utc", lambda: "2026-12-01")
     monkeypatch.setattr(result_tables, "code_digest", lambda: "89abcdef")
-    new = [["CRY", "3NN", 86.2], ["WIN", "3NN", 96.5]]
-    header, rows = grown(tmp_path, "t", ["set", "method", "here %"], new, key=2)
-    assert header == ["set", "method", "here %", "made", "code"]
+    columns = ["set", "method", "here %", "repeats"]
+
+    def grown(*rows, columns=columns):
+        return result_tables.grown(tmp_path, "t", columns, [*map(list, rows)], key=2)
+
+    stored, empty = (["CRY", "1NN", 89.0, 10, "2026-11-21", "01234567"],
+                     ["WIN", "3NN", None, 1, "2026-11-21", "0"])  # fmt: skip
+    header, rows = grown(("CRY", "3NN", 86.2, 3), ("WIN", "3NN", 96.5, 3))
+    assert header == [*columns, "made", "code"]
     assert rows == [
-        ["CRY", "1NN", 89.0, "2026-11-21", "01234567"],
-        ["WIN", "3NN", 96.5, "2026-12-01", "89abcdef"],
-        ["CRY", "3NN", 86.2, "2026-12-01", "89abcdef"],
+        stored,
+        ["WIN", "3NN", 96.5, 3, "2026-12-01", "89abcdef"],
+        ["CRY", "3NN", 86.2, 3, "2026-12-01", "89abcdef"],
     ]
-    # What has not changed is not dated anew.
-    assert grown(tmp_path, "t", ["set", "method", "here %"], [["CRY", "1NN", 89.0]], 2)[1] == [
-        ["CRY", "1NN", 89.0, "2026-11-21", "01234567"],
-        ["WIN", "3NN", None, "2026-11-21", "0"],
-    ]
+    # What has not changed is not dated anew, and fewer repetitions never replace more.
+    assert grown(("CRY", "1NN", 89.0, 10))[1] == [stored, empty]
+    assert grown(("CRY", "1NN", 91.0, 1))[1] == [stored, empty]
+    assert "CRY, 1NN: the stored row has more repetitions" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="has the columns"):
-        grown(tmp_path, "t", ["set", "here %"], [], 1)
-
-
-def test_fewer_repetitions_never_take_the_place_of_more(tmp_path, capsys):
-    from result_tables import grown
-
-    stored = "set,here %,repeats,made,code\nCRY,89.0,10,2026-11-21,0\nWIN,96.0,1,2026-11-21,0\n"
-    (tmp_path / "t.csv").write_text(stored)
-    new = [["CRY", 91.0, 1], ["WIN", 97.0, 3]]
-    rows = grown(tmp_path, "t", ["set", "here %", "repeats"], new, key=1)[1]
-    assert [row[:3] for row in rows] == [["CRY", 89.0, 10], ["WIN", 97.0, 3]]
-    assert "CRY: the stored row has more repetitions" in capsys.readouterr().out
+        grown(columns=["set", "here %"])
 
 
 def test_a_pairwise_lasso_finds_a_product_and_takes_two_classes_only():

@@ -7,33 +7,32 @@ import pytest
 
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.stability_study import StabilityStudy
-from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.registry import stability_metrics
 from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
 
 
-def table(n=60, p=10, seed=0, signal=1.0):
+def table(n=60, **options):
     """Half of the columns tell the classes apart, the first best."""
-    generator = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    X = generator.standard_normal((n, p))
-    X[:, : p // 2] += signal * y[:, None] * np.linspace(1.5, 0.5, p // 2)
-    return Dataset.from_arrays(X, y)
+    return separated(n, 10, signal=np.linspace(1.5, 0.5, 5), **options)
 
 
 def studied(data, base="anova-f:top=4", run=None, **options):
     return StabilityStudy(base=base, **{"n": 8, **options}).select(data, run=run, seed=1)
 
 
-def test_values_are_the_metrics_of_the_kept_sets():
-    found = studied(table(), metric=("nogueira", "kuncheva", "jaccard"))
+def test_values_are_the_metrics_of_the_kept_sets_or_rankings():
+    names = ("nogueira", "kuncheva", "jaccard")
+    found = studied(table(), metric=(*names, "spearman"))
     kept = found.tables["kept"]
     assert kept.shape == (8, 10) and (kept.sum(axis=1) == 4).all()
-    for name in ("nogueira", "kuncheva", "jaccard"):
+    for name in names:
         expected = float(stability_metrics[name]()(kept))
         assert found.tables[f"stability-{name}"][0] == expected
     assert found.scores.tolist() == kept.mean(axis=0).tolist()
+    assert -1 <= found.tables["stability-spearman"][0] <= 1
+    assert "sizes-spearman" not in found.tables
 
 
 def test_sizes_are_measured_along_the_rankings():
@@ -68,12 +67,6 @@ def test_rows_are_drawn_as_asked(resample, test_methods):
         assert sum(map(len, left_out)) == 40 and set.union(*left_out) == set(data.X[:, 0])
 
 
-def test_measures_of_rankings_take_the_scores():
-    found = studied(table(), metric=("spearman", "canberra"))
-    assert -1 <= found.tables["stability-spearman"][0] <= 1
-    assert "sizes-spearman" not in found.tables
-
-
 def test_similarity_is_the_absolute_correlation():
     data = table()
     X = data.X.copy()
@@ -95,20 +88,6 @@ def test_unequal_sets_leave_a_measure_of_equal_ones_undefined_and_say_why():
     assert any("kuncheva is not defined here" in warning for warning in found.warnings)
 
 
-def test_threads_processes_and_seeds():
-    data = table()
-    base = "simba:top=3"
-    one = studied(data, base, run=Run(entropy=4, threads=1))
-    two = studied(data, base, run=Run(entropy=4, threads=2))
-    with open_engine("processes", 2, None) as engine:
-        there = studied(data, base, run=Run(entropy=4, executor=engine))
-    for other in (two, there):
-        for name, array in one.tables.items():
-            assert other.tables[name].tobytes() == array.tobytes(), name
-    different = studied(data, base, run=Run(entropy=5))
-    assert different.tables["orders"].tobytes() != one.tables["orders"].tobytes()
-
-
 @pytest.mark.parametrize(
     ("data", "options", "words"),
     [
@@ -120,20 +99,16 @@ def test_threads_processes_and_seeds():
             {"base": "immigrate"},
             "missing values",
         ),
+        (
+            table(),
+            {"metric": ("zucknick",), "run": Run(memory=1000)},
+            r"similarity of all pairs of 10 features",
+        ),
     ],
 )
-def test_what_cannot_be_measured_is_refused_before_work(monkeypatch, data, options, words):
-    def fail(*_, **__):
-        raise AssertionError("work was begun")
-
-    monkeypatch.setattr("fsframe.evaluation.stability_study.select_resamples", fail)
-    with pytest.raises(DataError, match=words):
+def test_what_cannot_be_measured_is_refused_before_work(no_work, data, options, words):
+    with pytest.raises((DataError, RequestError), match=words):
         studied(data, **options)
-
-
-def test_a_similarity_beyond_memory_is_refused_before_work():
-    with pytest.raises(RequestError, match=r"similarity of all pairs of 10 features"):
-        studied(table(), metric=("zucknick",), run=Run(memory=1000))
 
 
 @pytest.mark.parametrize(
@@ -151,3 +126,21 @@ def test_a_similarity_beyond_memory_is_refused_before_work():
 def test_a_wrong_request_is_refused(options, words):
     with pytest.raises(RequestError, match=words):
         StabilityStudy.from_texts({"base": "mim", **options})
+
+
+def test_what_an_outer_resample_drew_twice_is_drawn_twice(test_methods):
+    studied(table(40).with_counts(np.full(40, 2)), base="witness", n=2, fraction=0.5)
+    for _, values, _ in test_methods.Witness.seen:
+        assert len(values) == 40 and np.unique(values).size == 20
+
+
+def test_in_rankings_what_was_not_considered_comes_last(monkeypatch):
+    matrices = []
+    spearman = stability_metrics["spearman"]
+    real = spearman._measure
+    monkeypatch.setattr(
+        spearman, "_measure", lambda self, m, s=None: (matrices.append(m), real(self, m, s))[1]
+    )
+    found = studied(table(), base="anova-f:top=3 mim:top=2", metric=("spearman",))
+    for scores, order in zip(matrices[0], found.tables["orders"], strict=True):
+        assert set(np.argsort(-scores)[:2]) == set(order[:2])
