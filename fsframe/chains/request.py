@@ -166,6 +166,8 @@ class Request:
         """
         run = self._context(executor, listener)
         _check_names(self.chain)
+        for stage in self.chain.stages:
+            stage.method.check_rows(self.data.n_samples, run)
         _admit_workers(self.chain, run, self.mixed)
         active = _observers()
         target, units = None, None

@@ -274,6 +274,13 @@ class Method(Parameterised):
         table, such as for all pairs of rows."""
         return 0
 
+    def check_rows(self, n_samples: int, run: Run) -> None:
+        """Raise MemoryBoundError if `bytes_for_rows` is more than a fit may hold.
+
+        Authors whose methods have such bytes override this (`Run.must_hold`); it is called before
+        any stage runs.
+        """
+
     def rows_copied(self) -> float:
         """Number of copies of the table's rows that resampling makes for one fit; 0 without
         resampling.

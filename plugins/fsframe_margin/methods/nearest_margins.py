@@ -231,17 +231,20 @@ class Gflip(MarginSelector):
         """The distances between all rows and their change."""
         return 24 * n_samples**2
 
+    def check_rows(self, n_samples: int, run: Run) -> None:
+        run.must_hold(
+            self.bytes_for_rows(n_samples),
+            f"gflip, which is for fewer rows: a table of distances between all {n_samples}",
+            "use simba, which keeps none",
+        )
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import flip_margins
 
         training = self._training(data, upstream, margins=True)
         n, size = training.X.shape
-        run.must_hold(
-            self.bytes_for_rows(n),
-            f"gflip, which is for fewer rows: a table of distances between all {n}",
-            "use simba, which keeps none",
-        )
+        self.check_rows(n, run)
         XT, steps = np.ascontiguousarray(training.X.T), training.steps
         squared = np.zeros((n, n))
         margins = np.empty(n)

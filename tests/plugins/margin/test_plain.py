@@ -274,6 +274,13 @@ def test_gflip_on_too_many_rows_names_both_sizes_and_a_method_for_more():
     data = Dataset.from_arrays(X, X[:, 1] > 0)
     with pytest.raises(MemoryBoundError, match=r"2,160,000 bytes .* 2,097,152 bytes .* use simba"):
         Gflip().select(data, run=Run(memory=2 << 20))
+    many = np.arange(9999.0)[:, None] * [1, -1]
+    began: list[object] = []
+    with pytest.raises(MemoryBoundError, match=r"gflip, .* 2.2 GiB .* use simba"):
+        Chain.parse("mim gflip").run(
+            Dataset.from_arrays(many, many[:, 0] > 9), listener=began.append
+        )
+    assert not began
 
 
 # The three-way form of benchmarks/margin/three_way.py
