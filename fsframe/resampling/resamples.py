@@ -172,6 +172,7 @@ class CountNull(Null):
 
 
 _NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+_LIST = re.compile(r"'?#'?(?:, '?#'?)*(?: and # more)?")
 
 # Least memory per resample: its number, its labelling, its result and their objects.
 _LEAST_BYTES = 200
@@ -269,7 +270,7 @@ def too_many(resamples: int, how: str) -> Iterator[str]:
 
 
 class Recurring:
-    """Counts of warnings; those that differ only in numbers count as one.
+    """Counts of warnings; those that differ only in numbers, or in lists of `names`, count as one.
 
     Examples
     --------
@@ -278,9 +279,17 @@ class Recurring:
     ...     notes.add([f"the last step was {step}", "few rows"])
     >>> list(notes.lines(3, "resamples"))
     ['in 2 of 3 resamples, such as: the last step was 1.4e-05', 'in 2 of 3 resamples: few rows']
+    >>> notes = Recurring(["age", "age at death", "sex"])
+    >>> for text in ("no values in age, sex", "no values in age at death, age and 2 more"):
+    ...     notes.add([text])
+    >>> list(notes.lines(2, "copies"))
+    ['in 2 of 2 copies, such as: no values in age, sex']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        # Longer names first, since a name may begin with another.
+        listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        self._names = re.compile(rf"(?<!\w)(?:{listed})(?!\w)") if listed else None
         self._times: dict[str, int] = {}
         self._first: dict[str, str] = {}
         self._vary: set[str] = set()
@@ -289,7 +298,8 @@ class Recurring:
         """Count the warnings of one resample."""
         kinds = set()
         for text in warnings:
-            kind = _NUMBER.sub("#", text)
+            kind = text if self._names is None else self._names.sub("#", text)
+            kind = _LIST.sub("#", _NUMBER.sub("#", kind))
             if self._first.setdefault(kind, text) != text:
                 self._vary.add(kind)
             kinds.add(kind)

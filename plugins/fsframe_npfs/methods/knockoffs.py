@@ -135,7 +135,7 @@ class Knockoffs(WrappingSelector):
         )
         scale, sets = _Scale(data.X, self.marginals), data.feature_sets
         steps = run.units(f"knockoffs {self} over {base}", data, upstream)
-        leads, recurring = np.empty((self.copies, p)), Recurring()
+        leads, recurring = np.empty((self.copies, p)), Recurring(_names_with_knockoffs(data))
         # Sums of linear algebra depend on the number of its threads.
         with threadpool_limits(1, user_api="blas"):
             correlation, shrinkage = _correlation(scale.Z)
@@ -166,7 +166,7 @@ class Knockoffs(WrappingSelector):
         p, generator = data.n_features, run.generator(DRAWS, copy)
         both = np.hstack([data.X, scale.back(sampler.draw(scale.Z, generator))])
         order = generator.permutation(2 * p)
-        names = [*data.feature_names, *(f"{name} (knockoff)" for name in data.feature_names)]
+        names = _names_with_knockoffs(data)
         table = Dataset.from_arrays(
             both[:, order],
             np.asarray(data.classes)[data.y] if data.classes else data.y,
@@ -214,6 +214,10 @@ class Knockoffs(WrappingSelector):
             tables={"e-values": e[place], "leads": leads, "shrinkage": np.array([shrinkage])},
             warnings=warnings,
         )
+
+
+def _names_with_knockoffs(data: Dataset) -> list[str]:
+    return [*data.feature_names, *(f"{name} (knockoff)" for name in data.feature_names)]
 
 
 class _Scale:

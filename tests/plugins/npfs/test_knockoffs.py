@@ -175,3 +175,18 @@ def test_copies_kept_by_an_earlier_attempt_bring_their_warnings(monkeypatch):
     first, again = (stage.select_wrapped(base, data, None, Run()) for _ in range(2))
     assert "in 2 of 2 copies: few rows" in first.warnings
     assert first.warnings == again.warnings
+
+
+def test_warnings_of_copies_that_differ_in_listed_columns_are_counted():
+    class Naming(Always):
+        def select(self, data, upstream=None, run=None):
+            found = super().select(data, upstream, run)
+            said = f"undecided: {', '.join(data.feature_names[:3])} and 3 more"
+            return attrs.evolve(found, warnings=(said,))
+
+    data = linear(0, 2)
+    base = Naming(np.arange(2.0 * data.n_features))
+    found = Knockoffs(copies=4).select_wrapped(base, data, None, Run())
+    assert [text.partition(": ")[0] for text in found.warnings if "undecided" in text] == [
+        "in 4 of 4 copies, such as"
+    ]
