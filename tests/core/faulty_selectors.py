@@ -313,43 +313,33 @@ def _changed(**fields: Any) -> Parts:
 
 @attrs.frozen
 class Fault:
-    """The check that finds it, the parts that differ, what the check says, and its patience."""
+    """The parts that differ, what the check says of it, and the patience of the check."""
 
-    check: str
     parts: Parts
     says: str = ""
     seconds: float = 300
 
 
-FAULTS: dict[str, Fault] = {
+FAULTS: dict[tuple[str, str], Fault] = {
     # Roles of rows and columns.
-    "covariates ignored": Fault(
-        "covariates_change_scores_of_methods_that_adjust",
-        _with("design", lambda design, data: design[:, :1]),
-        "use data.covariates",
+    ("covariates_change_scores_of_methods_that_adjust", "covariates ignored"): Fault(
+        _with("design", lambda design, data: design[:, :1]), "use data.covariates"
     ),
-    "covariates forgotten in resamples": Fault(
-        "covariates_change_scores_of_methods_that_adjust",
+    ("covariates_change_scores_of_methods_that_adjust", "covariates forgotten in resamples"): Fault(
         _with("design", lambda design, data: design[:, : None if data.counts is None else 1]),
         "with counts of 1",
     ),
-    "covariates of other rows": Fault(
-        "how_covariates_are_given_does_not_matter",
-        _with("design", lambda design, data: np.roll(design, 1, axis=0)),
-        "shuffled",
+    ("how_covariates_are_given_does_not_matter", "covariates of other rows"): Fault(
+        _with("design", lambda design, data: np.roll(design, 1, axis=0)), "shuffled"
     ),
-    "the first covariate only": Fault(
-        "how_covariates_are_given_does_not_matter",
-        _with("design", lambda design, data: design[:, :2]),
-        "in another order",
+    ("how_covariates_are_given_does_not_matter", "the first covariate only"): Fault(
+        _with("design", lambda design, data: design[:, :2]), "in another order"
     ),
-    "covariates through the origin": Fault(
-        "how_covariates_are_given_does_not_matter",
+    ("how_covariates_are_given_does_not_matter", "covariates through the origin"): Fault(
         _with("design", lambda d, data: d if data.covariates is None else data.covariates.values),
         "with 64 added",
     ),
-    "p-values without the covariates": Fault(
-        "p_values_hold_their_level_given_covariates",
+    ("p_values_hold_their_level_given_covariates", "p-values without the covariates"): Fault(
         {
             "p_value": lambda self, data, j, share: sound("p_value")(
                 self,
@@ -359,37 +349,35 @@ FAULTS: dict[str, Fault] = {
                 if data.covariates is None
                 else Explained.share(self, attrs.evolve(data, covariates=None), j),
             )
-        },
+        }
     ),
-    "weights squared": Fault(
-        "row_weights_count_as_copies_or_are_refused",
-        _with("weights", lambda weights, data: weights ** (2 if data.weight_name else 1)),
+    ("row_weights_count_as_copies_or_are_refused", "weights squared"): Fault(
+        _with("weights", lambda weights, data: weights ** (2 if data.weight_name else 1))
     ),
-    "a table with columns to keep fails": Fault(
-        "columns_always_kept_are_kept_or_refused",
-        _with("many_kept", lambda kept, data: kept if data.keep is None else 1 / 0),
+    ("columns_always_kept_are_kept_or_refused", "a table with columns to keep fails"): Fault(
+        _with("many_kept", lambda kept, data: kept if data.keep is None else 1 / 0)
     ),
-    "labels permuted row by row within groups": Fault(
-        "labels_are_permuted_in_whole_groups",
-        {"p_value": _permuted},
+    ("columns_always_kept_are_kept_or_refused", "a resample with columns to keep fails"): Fault(
+        _with(
+            "many_kept",
+            lambda kept, data: kept if data.keep is None or data.counts is None else 1 / 0,
+        )
     ),
-    "levels as numbers": Fault(
-        "names_of_levels_do_not_matter",
-        _column(_of_levels(lambda x: x)),
+    ("labels_are_permuted_in_whole_groups", "labels permuted row by row within groups"): Fault(
+        {"p_value": _permuted}
     ),
-    "levels by first appearance": Fault(
-        "nominal_codes_do_not_order_rows",
+    ("names_of_levels_do_not_matter", "levels as numbers"): Fault(_column(_of_levels(lambda x: x))),
+    ("nominal_codes_do_not_order_rows", "levels by first appearance"): Fault(
         _column(
             _of_levels(
                 lambda x: (
                     np.unique(x, return_index=True)[1][np.unique(x, return_inverse=True)[1]] * 1.0
                 )
             )
-        ),
+        )
     ),
     # The stage before.
-    "weights of the stage before": Fault(
-        "upstream_weights_matter_as_declared",
+    ("upstream_weights_matter_as_declared", "weights of the stage before"): Fault(
         scoring(
             lambda s, self, data, up, run: (
                 s * (1 if up is None or up.weights is None else 1 + np.nan_to_num(up.weights))
@@ -397,8 +385,7 @@ FAULTS: dict[str, Fault] = {
         ),
         "declare uses_upstream_weights",
     ),
-    "weights of rows of the stage before": Fault(
-        "upstream_weights_matter_as_declared",
+    ("upstream_weights_matter_as_declared", "weights of rows of the stage before"): Fault(
         scoring(
             lambda s, self, data, up, run: (
                 s * (1 if up is None or up.instance_weights is None else up.instance_weights[0])
@@ -406,98 +393,74 @@ FAULTS: dict[str, Fault] = {
         ),
         "declare uses_upstream_weights",
     ),
-    "weights asked for that change nothing": Fault(
-        "upstream_weights_matter_as_declared",
-        {"uses_upstream_weights": True},
-        "they change no score",
+    ("upstream_weights_matter_as_declared", "weights asked for that change nothing"): Fault(
+        {"uses_upstream_weights": True}, "they change no score"
     ),
-    "upstream scores in the sum": Fault(
-        "only_columns_kept_upstream_are_seen",
+    ("only_columns_kept_upstream_are_seen", "upstream scores in the sum"): Fault(
         scoring(
             lambda s, self, data, up, run: s if up is None else s * (1 + np.nan_to_num(up.scores))
-        ),
+        )
     ),
     # The label.
-    "class codes as numbers": Fault(
-        "order_of_classes_does_not_matter",
-        _targets(lambda t, data: data.y[:, None] * 1.0, "classification"),
-        "three classes turned",
+    ("order_of_classes_does_not_matter", "class codes as numbers"): Fault(
+        _targets(lambda t, data: data.y[:, None] * 1.0, "classification"), "three classes turned"
     ),
-    "rows of the first class twice": Fault(
-        "order_of_classes_does_not_matter",
+    ("order_of_classes_does_not_matter", "rows of the first class twice"): Fault(
         _with("weights", lambda w, data: w * (1 + (data.y == 0) * (data.task != "regression"))),
         "classes in reverse",
     ),
-    "classes one and two merged": Fault(
-        "every_class_counts",
-        _targets(
-            lambda t, data: np.column_stack([t[:, 0], t[:, 1:].sum(axis=1)]), "classification"
-        ),
+    ("every_class_counts", "classes one and two merged"): Fault(
+        _targets(lambda t, data: np.column_stack([t[:, 0], t[:, 1:].sum(axis=1)]), "classification")
     ),
-    "a target cut to whole numbers": Fault(
-        "unit_and_origin_of_the_target_do_not_matter",
-        _targets(lambda t, data: np.trunc(data.y)[:, None], "regression"),
-        "another unit",
+    ("unit_and_origin_of_the_target_do_not_matter", "a target cut to whole numbers"): Fault(
+        _targets(lambda t, data: np.trunc(data.y)[:, None], "regression"), "another unit"
     ),
-    "a target above and below nought": Fault(
-        "unit_and_origin_of_the_target_do_not_matter",
-        _targets(lambda t, data: (data.y > 0)[:, None] * 1.0, "regression"),
-        "another origin",
+    ("unit_and_origin_of_the_target_do_not_matter", "a target above and below nought"): Fault(
+        _targets(lambda t, data: (data.y > 0)[:, None] * 1.0, "regression"), "another origin"
     ),
-    "a numeric target not looked at": Fault(
-        "a_column_that_determines_the_target_comes_first",
+    ("a_column_that_determines_the_target_comes_first", "a numeric target not looked at"): Fault(
         scoring(
             lambda s, self, data, *_: np.ptp(data.X, axis=0) if data.task == "regression" else s
         ),
         "column 4 is the target",
     ),
-    "worst first": Fault(
-        "a_column_that_separates_the_classes_comes_first", ranked(lambda s, *_: -s)
+    ("a_column_that_separates_the_classes_comes_first", "worst first"): Fault(
+        ranked(lambda s, *_: -s)
     ),
-    "nothing kept of numeric targets": Fault(
-        "a_column_that_separates_the_classes_comes_first",
+    ("a_column_that_separates_the_classes_comes_first", "nothing kept of numeric targets"): Fault(
         {"tasks": frozenset({"regression"}), "many_kept": lambda self, data: 0},
         "column 1 determines the target, but [] were kept",
     ),
-    "kept by the columns without the label": Fault(
-        "the_label_decides", scoring(_kept_without_the_label)
+    ("the_label_decides", "kept by the columns without the label"): Fault(
+        scoring(_kept_without_the_label)
     ),
     # Missing values.
-    "missing read as nought": Fault(
-        "missing_values_are_not_read_as_numbers",
-        _column(_of_numbers(np.nan_to_num), known=_everything),
-        "with 64 added",
+    ("missing_values_are_not_read_as_numbers", "missing read as nought"): Fault(
+        _column(_of_numbers(np.nan_to_num), known=_everything), "with 64 added"
     ),
-    "missing as the largest": Fault(
-        "missing_values_are_not_read_as_numbers",
+    ("missing_values_are_not_read_as_numbers", "missing as the largest"): Fault(
         _column(_of_numbers(lambda x: np.where(np.isnan(x), np.nanmax(x), x)), known=_everything),
         "with the sign changed",
     ),
     # p-values.
-    "p-values halved": Fault(
-        "p_values_hold_their_level_on_noise",
-        _with("p_value", lambda p, data: p / 2),
-        "(classification)",
+    ("p_values_hold_their_level_on_noise", "p-values halved"): Fault(
+        _with("p_value", lambda p, data: p / 2), "(classification)"
     ),
-    "p-values of numeric targets squared": Fault(
-        "p_values_hold_their_level_on_noise",
+    ("p_values_hold_their_level_on_noise", "p-values of numeric targets squared"): Fault(
         _with("p_value", lambda p, data: p ** (2 if data.task == "regression" else 1)),
         "(regression)",
     ),
-    "p-values of the score, never small": Fault(
-        "p_values_hold_their_level_on_noise",
-        {"p_value": lambda self, data, j, share: float(np.exp(-10 * share))},
-        "they are no p-values",
+    ("p_values_hold_their_level_on_noise", "p-values of the score, never small"): Fault(
+        {"p_value": lambda self, data, j, share: float(np.exp(-10 * share))}, "they are no p-values"
     ),
-    "p-values turned over": Fault(
-        "p_values_are_those_of_their_columns", _with("p_value", lambda p, data: 1 - p)
+    ("p_values_are_those_of_their_columns", "p-values turned over"): Fault(
+        _with("p_value", lambda p, data: 1 - p)
     ),
     # Resamples.
-    "counts under a root": Fault(
-        "counts_equal_copies", _with("weights", lambda weights, data: weights**0.5)
+    ("counts_equal_copies", "counts under a root"): Fault(
+        _with("weights", lambda weights, data: weights**0.5)
     ),
-    "p-values of rows without their counts": Fault(
-        "counts_equal_copies",
+    ("counts_equal_copies", "p-values of rows without their counts"): Fault(
         {
             "p_value": lambda self, data, j, share: sound("p_value")(
                 self, data.with_counts(None), j, share
@@ -505,20 +468,16 @@ FAULTS: dict[str, Fault] = {
         },
         "'p_values' of rows with counts",
     ),
-    "counts in the sum": Fault(
-        "equal_counts_change_nothing",
-        scoring(lambda s, self, data, *_: s * (1 if data.counts is None else data.counts.sum())),
+    ("equal_counts_change_nothing", "counts in the sum"): Fault(
+        scoring(lambda s, self, data, *_: s * (1 if data.counts is None else data.counts.sum()))
     ),
-    "counts at all": Fault(
-        "counts_of_one_change_nothing",
-        ranked(lambda s, self, data, *_: s + (data.counts is not None)),
+    ("counts_of_one_change_nothing", "counts at all"): Fault(
+        ranked(lambda s, self, data, *_: s + (data.counts is not None))
     ),
-    "the rows that were left out": Fault(
-        "rows_with_count_zero_are_left_out",
-        scoring(lambda s, self, data, *_: s * (1.0 if data.counts is None else 1.1)),
+    ("rows_with_count_zero_are_left_out", "the rows that were left out"): Fault(
+        scoring(lambda s, self, data, *_: s * (1.0 if data.counts is None else 1.1))
     ),
-    "many resamples keep three": Fault(
-        "many_resamples_equal_one_by_one",
+    ("many_resamples_equal_one_by_one", "many resamples keep three"): Fault(
         _many(
             lambda self, data, up, run, b: attrs.evolve(self, top=3 + (b > 2))._select(
                 data, up, run.child(b)
@@ -526,8 +485,7 @@ FAULTS: dict[str, Fault] = {
         ),
         "resample 3 among many: selected differ",
     ),
-    "streams of another batch": Fault(
-        "many_resamples_equal_one_by_one",
+    ("many_resamples_equal_one_by_one", "streams of another batch"): Fault(
         {
             "univariate": False,
             **_jitter(lambda data, run: run.generator()),
@@ -539,8 +497,10 @@ FAULTS: dict[str, Fault] = {
         },
         "another batch",
     ),
-    "many resamples forget the stage before": Fault(
+    (
         "many_resamples_after_a_stage_equal_one_by_one",
+        "many resamples forget the stage before",
+    ): Fault(
         {
             "uses_upstream_weights": True,
             **scoring(
@@ -549,96 +509,74 @@ FAULTS: dict[str, Fault] = {
                 )
             ),
             **_many(lambda self, data, up, run, b: self._select(data, None, run.child(b))),
-        },
+        }
     ),
     # Repeatable results.
-    "numpy's global stream": Fault(
-        "equal_seeds_give_equal_bits",
-        failing(lambda data, run: np.random.random()),
-        "global random state was used",
+    ("equal_seeds_give_equal_bits", "numpy's global stream"): Fault(
+        failing(lambda data, run: np.random.random()), "global random state was used"
     ),
-    "a generator without a seed": Fault(
-        "equal_seeds_give_equal_bits",
-        _jitter(lambda data, run: np.random.default_rng()),
-        "the second run",
+    ("equal_seeds_give_equal_bits", "a generator without a seed"): Fault(
+        _jitter(lambda data, run: np.random.default_rng()), "the second run"
     ),
-    "one stream for all resamples": Fault(
-        "each_resample_has_a_stream_of_its_own",
-        {"univariate": False, **_jitter(lambda data, run: np.random.default_rng(run.entropy))},
+    ("each_resample_has_a_stream_of_its_own", "one stream for all resamples"): Fault(
+        {"univariate": False, **_jitter(lambda data, run: np.random.default_rng(run.entropy))}
     ),
-    "threads": Fault(
-        "number_of_threads_changes_no_bit",
-        scoring(lambda s, self, data, up, run: s * (1 + 1e-12 * run.threads)),
+    ("number_of_threads_changes_no_bit", "threads"): Fault(
+        scoring(lambda s, self, data, up, run: s * (1 + 1e-12 * run.threads))
     ),
-    "threads above a thousand rows": Fault(
-        "number_of_threads_changes_no_bit_on_many_rows", ranked(_by_chunks)
+    ("number_of_threads_changes_no_bit_on_many_rows", "threads above a thousand rows"): Fault(
+        ranked(_by_chunks)
     ),
-    "the bound on memory": Fault(
-        "a_small_memory_limit_changes_nothing",
-        ranked(
-            lambda s, self, data, up, run: s + (run.memory < 2**30) * np.arange(data.n_features)
-        ),
+    ("a_small_memory_limit_changes_nothing", "the bound on memory"): Fault(
+        ranked(lambda s, self, data, up, run: s + (run.memory < 2**30) * np.arange(data.n_features))
     ),
-    "all distances at once": Fault(
-        "the_memory_limit_holds_on_many_rows",
-        failing(lambda data, run: np.abs(data.X[:, None, :] - data.X[None, :, :]).sum()),
+    ("the_memory_limit_holds_on_many_rows", "all distances at once"): Fault(
+        failing(lambda data, run: np.abs(data.X[:, None, :] - data.X[None, :, :]).sum())
     ),
-    "a buffer shared by calls": Fault(
-        "a_later_call_leaves_results_as_they_are", answering(_in_one_buffer)
+    ("a_later_call_leaves_results_as_they_are", "a buffer shared by calls"): Fault(
+        answering(_in_one_buffer)
     ),
     # Order, names and numbers.
-    "the place of a column": Fault(
-        "order_of_columns_does_not_matter",
-        ranked(lambda s, self, data, *_: s + 0.1 * np.arange(data.n_features)),
+    ("order_of_columns_does_not_matter", "the place of a column"): Fault(
+        ranked(lambda s, self, data, *_: s + 0.1 * np.arange(data.n_features))
     ),
-    "the first row": Fault(
-        "order_of_rows_does_not_matter", ranked(lambda s, self, data, *_: s + abs(data.X[0]))
+    ("order_of_rows_does_not_matter", "the first row"): Fault(
+        ranked(lambda s, self, data, *_: s + abs(data.X[0]))
     ),
-    "the name of a column": Fault(
-        "names_do_not_matter",
-        ranked(lambda s, self, data, *_: s + len(data.feature_names[0]) * 0.1),
+    ("names_do_not_matter", "the name of a column"): Fault(
+        ranked(lambda s, self, data, *_: s + len(data.feature_names[0]) * 0.1)
     ),
-    "single precision": Fault(
-        "a_large_offset_changes_nothing",
-        _column(_of_numbers(lambda x: x.astype(np.float32).astype(float))),
+    ("a_large_offset_changes_nothing", "single precision"): Fault(
+        _column(_of_numbers(lambda x: x.astype(np.float32).astype(float)))
     ),
-    "the unit of the column": Fault(
-        "scale_changes_nothing",
-        scoring(lambda s, self, data, *_: s * np.minimum(1, np.nanstd(data.X, axis=0))),
+    ("scale_changes_nothing", "the unit of the column"): Fault(
+        scoring(lambda s, self, data, *_: s * np.minimum(1, np.nanstd(data.X, axis=0)))
     ),
-    "compared with the other columns": Fault(
-        "a_univariate_score_needs_no_other_column", scoring(lambda s, *_: s / max(s.max(), 1e-300))
+    ("a_univariate_score_needs_no_other_column", "compared with the other columns"): Fault(
+        scoring(lambda s, *_: s / max(s.max(), 1e-300))
     ),
-    "a score for a constant column": Fault(
-        "a_natural_zero_is_the_lowest_score", scoring(lambda s, *_: s + 1e-3), "a constant column"
+    ("a_natural_zero_is_the_lowest_score", "a score for a constant column"): Fault(
+        scoring(lambda s, *_: s + 1e-3), "a constant column"
     ),
-    "a score below a natural zero": Fault(
-        "a_natural_zero_is_the_lowest_score",
-        ranked(lambda s, *_: np.where(s < s.max() / 2, -s, s)),
-        "a score is -",
+    ("a_natural_zero_is_the_lowest_score", "a score below a natural zero"): Fault(
+        ranked(lambda s, *_: np.where(s < s.max() / 2, -s, s)), "a score is -"
     ),
-    "a bonus for constants": Fault(
-        "a_constant_column_comes_last",
+    ("a_constant_column_comes_last", "a bonus for constants"): Fault(
         ranked(lambda s, self, data, *_: s + 9.0 * (np.ptp(data.X, axis=0) == 0)),
         "kept before informative ones",
     ),
-    "an endless loop on a constant column": Fault(
-        "a_constant_column_comes_last",
-        failing(_endless),
-        "did not finish within 0.5 s",
-        seconds=0.5,
+    ("a_constant_column_comes_last", "an endless loop on a constant column"): Fault(
+        failing(_endless), "did not finish within 0.5 s", seconds=0.5
     ),
-    "a malus for duplicates": Fault(
-        "a_duplicated_column_scores_as_its_original",
+    ("a_duplicated_column_scores_as_its_original", "a malus for duplicates"): Fault(
         ranked(
             lambda s, self, data, *_: (
                 s - [np.equal(data.X[:, :j].T, c).all(axis=1).any() for j, c in enumerate(data.X.T)]
             )
-        ),
+        )
     ),
     # What is kept.
-    "a share of columns rounded down": Fault(
-        "top_is_honoured",
+    ("top_is_honoured", "a share of columns rounded down"): Fault(
         _kept(
             lambda self, data: (
                 max(1, int(self.top * data.n_features * 0.9))
@@ -648,99 +586,81 @@ FAULTS: dict[str, Fault] = {
         ),
         "top=0.5 of 6 kept 2",
     ),
-    "never all columns": Fault(
-        "top_is_honoured",
+    ("top_is_honoured", "never all columns"): Fault(
         _kept(lambda self, data: max(1, min(data.n_features - 1, self.keep_count(99, 3)))),
         "top=6 of 6 kept 5",
     ),
-    "in the order of the table": Fault(
-        "a_larger_top_only_adds",
-        {
-            "order": lambda self, data, s: np.sort(
-                rank_by_score(s)[: sound("many_kept")(self, data)]
-            )
-        },
+    ("a_larger_top_only_adds", "in the order of the table"): Fault(
+        {"order": lambda self, data, s: np.sort(rank_by_score(s)[: sound("many_kept")(self, data)])}
     ),
-    "scores over the sum of those kept": Fault(
-        "results_that_top_only_cuts_are_beginnings",
+    ("results_that_top_only_cuts_are_beginnings", "scores over the sum of those kept"): Fault(
         {
             "univariate": False,
             **scoring(lambda s, self, *_: s / max(sum(sorted(s)[-(self.top or 3) :]), 1e-9)),
-        },
+        }
     ),
-    "ties by the names of columns": Fault(
-        "ties_keep_the_order_of_the_table",
-        {"order": lambda self, data, s: np.lexsort((data.feature_names, -s))},
+    ("ties_keep_the_order_of_the_table", "ties by the names of columns"): Fault(
+        {"order": lambda self, data, s: np.lexsort((data.feature_names, -s))}
     ),
-    "ties by the values": Fault(
-        "ties_keep_the_order_of_the_table",
-        {"order": lambda self, data, s: np.lexsort((data.X.sum(axis=0), -s))},
+    ("ties_keep_the_order_of_the_table", "ties by the values"): Fault(
+        {"order": lambda self, data, s: np.lexsort((data.X.sum(axis=0), -s))}
     ),
-    "best last": Fault(
-        "kept_columns_come_best_first", _changed(selected=lambda r, data: r.selected[::-1])
+    ("kept_columns_come_best_first", "best last"): Fault(
+        _changed(selected=lambda r, data: r.selected[::-1])
     ),
-    "nothing kept": Fault(
-        "result_is_sound", _changed(selected=lambda r, data: []), "nothing was kept"
+    ("result_is_sound", "nothing kept"): Fault(
+        _changed(selected=lambda r, data: []), "nothing was kept"
     ),
-    "kept without a score": Fault(
-        "result_is_sound",
-        _changed(scores=lambda r, data: np.full(data.n_features, np.nan)),
-        "have no score",
+    ("result_is_sound", "kept without a score"): Fault(
+        _changed(scores=lambda r, data: np.full(data.n_features, np.nan)), "have no score"
     ),
-    "a score that is not finite": Fault(
-        "result_is_sound", ranked(lambda s, *_: np.where(s > 0, np.inf, 0.0)), "infinite"
+    ("result_is_sound", "a score that is not finite"): Fault(
+        ranked(lambda s, *_: np.where(s > 0, np.inf, 0.0)), "infinite"
     ),
-    "no selection at all": Fault("result_is_sound", answering(lambda *_: 5), "returned int"),
-    "complex numbers in a table": Fault(
-        "result_can_be_stored_and_read", _changed(tables=lambda r, data: {"z": np.array([1j])})
+    ("result_is_sound", "no selection at all"): Fault(answering(lambda *_: 5), "returned int"),
+    ("result_can_be_stored_and_read", "complex numbers in a table"): Fault(
+        _changed(tables=lambda r, data: {"z": np.array([1j])})
     ),
-    "weights that the entry does not name": Fault(
-        "what_the_entry_promises_is_given",
-        _changed(weights=lambda r, data: np.ones(data.n_features)),
+    ("what_the_entry_promises_is_given", "weights that the entry does not name"): Fault(
+        _changed(weights=lambda r, data: np.ones(data.n_features))
     ),
-    "a model that says nothing of its columns": Fault(
-        "arrays_of_the_model_are_declared", _changed(model=lambda r, data: {"w": r.scores})
+    ("arrays_of_the_model_are_declared", "a model that says nothing of its columns"): Fault(
+        _changed(model=lambda r, data: {"w": r.scores})
     ),
-    "axes of a model that are not columns": Fault(
+    (
         "declared_axes_of_the_model_follow_the_columns",
+        "axes of a model that are not columns",
+    ): Fault(
         _changed(
             model=lambda r, data: {"first": data.X[:1], "place": np.arange(data.n_features)},
             model_columns=lambda r, data: {"first": 1, "place": 0},
-        ),
+        )
     ),
     # What happens besides.
-    "stdout": Fault(
-        "nothing_is_printed_and_progress_only_grows",
-        failing(lambda data, run: print("hello")),
-        "stdout is for results",
+    ("nothing_is_printed_and_progress_only_grows", "stdout"): Fault(
+        failing(lambda data, run: print("hello")), "stdout is for results"
     ),
-    "progress that goes back": Fault(
-        "nothing_is_printed_and_progress_only_grows", failing(_count_down), "progress went"
+    ("nothing_is_printed_and_progress_only_grows", "progress that goes back"): Fault(
+        failing(_count_down), "progress went"
     ),
-    "warnings of numpy": Fault(
-        "ties_and_contradictory_rows_are_handled",
-        failing(lambda data, run: warnings.warn("overflow", RuntimeWarning, stacklevel=1)),
+    ("ties_and_contradictory_rows_are_handled", "warnings of numpy"): Fault(
+        failing(lambda data, run: warnings.warn("overflow", RuntimeWarning, stacklevel=1))
     ),
-    "a ValueError on flat tables": Fault(
-        "small_and_constant_tables_are_handled",
-        failing(lambda data, run: None if np.ptp(data.X) else int("flat")),
+    ("small_and_constant_tables_are_handled", "a ValueError on flat tables"): Fault(
+        failing(lambda data, run: None if np.ptp(data.X) else int("flat"))
     ),
-    "the user's own array": Fault("inputs_are_not_modified", failing(_overwrite)),
-    "a file of its own": Fault(
-        "no_file_is_written",
-        failing(lambda data, run: Path("scores.txt").write_text("1")),
-        "scores.txt",
+    ("inputs_are_not_modified", "the user's own array"): Fault(failing(_overwrite)),
+    ("no_file_is_written", "a file of its own"): Fault(
+        failing(lambda data, run: Path("scores.txt").write_text("1")), "scores.txt"
     ),
-    "a folder of its own": Fault(
-        "no_file_is_written",
-        failing(lambda data, run: os.makedirs("results", exist_ok=True)),
-        "results",
+    ("no_file_is_written", "a folder of its own"): Fault(
+        failing(lambda data, run: os.makedirs("results", exist_ok=True)), "results"
     ),
-    "a link of its own": Fault(
-        "no_file_is_written", failing(lambda data, run: _link(Path("link"))), "link"
+    ("no_file_is_written", "a link of its own"): Fault(
+        failing(lambda data, run: _link(Path("link"))), "link"
     ),
     **{
-        says: Fault("nothing_global_is_changed", failing(happens), says)
+        ("nothing_global_is_changed", says): Fault(failing(happens), says)
         for says, happens in {
             "numpy's error handling": lambda data, run: np.seterr(all="ignore"),
             "numpy's random state": lambda data, run: np.random.seed(0),
@@ -753,15 +673,11 @@ FAULTS: dict[str, Fault] = {
         }.items()
     },
     # Declarations.
-    "a cost far too high": Fault(
-        "the_declared_cost_is_near_the_time_taken",
-        {"cost": lambda self, n, p: Cost(seconds=1e6, formula="10⁶ s")},
-        "cost() says 1e+06 s",
+    ("the_declared_cost_is_near_the_time_taken", "a cost far too high"): Fault(
+        {"cost": lambda self, n, p: Cost(seconds=1e6, formula="10⁶ s")}, "cost() says 1e+06 s"
     ),
-    "a cost below zero": Fault(
-        "the_declared_cost_is_near_the_time_taken",
-        {"cost": lambda self, n, p: Cost(seconds=-1.0, formula="−1 s")},
-        "cost() says -1 s",
+    ("the_declared_cost_is_near_the_time_taken", "a cost below zero"): Fault(
+        {"cost": lambda self, n, p: Cost(seconds=-1.0, formula="−1 s")}, "cost() says -1 s"
     ),
 }
-"""What is wrong, to how it is done and what finds it."""
+"""The check and what it has to find, to how that is done."""

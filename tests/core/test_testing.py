@@ -12,7 +12,7 @@ import pytest
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import Classifier, Regressor
 from fsframe.method.run import Run
-from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selection import Selection
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import optional, param, real, text
 from fsframe.table.dataset import Dataset
@@ -30,11 +30,11 @@ from .tried_checks import failures, outcome_of, suite_of
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", FAULTS)
-def test_a_broken_promise_is_found(case: str) -> None:
-    fault = FAULTS[case]
+@pytest.mark.parametrize(("check", "what"), FAULTS)
+def test_a_broken_promise_is_found(check: str, what: str) -> None:
+    fault = FAULTS[check, what]
     body = {"gives": frozenset({"scores"}), "seconds": fault.seconds}
-    found = outcome_of(fault.check, made(**fault.parts), **body)
+    found = outcome_of(check, made(**fault.parts), **body)
     assert found.status == "failed" and found.detail
     assert fault.says in found.detail
 
@@ -112,14 +112,16 @@ def test_a_declared_refusal_is_about_the_data_and_no_fault() -> None:
 
 @attrs.frozen(kw_only=True)
 class AfterImmigrate(Classifier):
-    """A nearest mean in the columns that the stage before weighs."""
+    """A nearest mean in the numeric columns that the stage before weighs."""
+
+    takes_nominal: ClassVar[bool] = True
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
         weights = None if upstream is None else upstream.weights
         if weights is None:
             raise RequestError("after-immigrate needs a stage that weighs columns on its left")
         means = np.stack([data.X[data.y == c].mean(axis=0) for c in range(data.n_classes)])
-        return _FittedMeans(means, weights)
+        return _FittedMeans(means, np.where(data.categorical, 0.0, weights))
 
 
 @attrs.frozen
@@ -136,31 +138,22 @@ class _FittedMeans:
 
 def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
     check = "a_required_stage_is_declared"
-    alone = outcome_of(check, AfterImmigrate, ClassifierConformance)
+
+    def outcome(check: str, make: Any = AfterImmigrate, **body: Any) -> Any:
+        return outcome_of(check, make, ClassifierConformance, **body)
+
+    alone = outcome(check)
     assert alone.status == "failed" and "TRIED_AFTER" in alone.detail
-    behind = {"after": "relieff"}
-    assert outcome_of(check, AfterImmigrate, ClassifierConformance, **behind).status == "passed"
-    for other in ("a_separable_table_is_learned", "only_columns_kept_upstream_are_used"):
-        found = outcome_of(other, AfterImmigrate, ClassifierConformance, **behind)
+    for other in (
+        check,
+        "a_separable_table_is_learned",
+        "only_columns_kept_upstream_are_used",
+        "names_of_levels_do_not_matter",
+        "an_unseen_level_is_handled",
+    ):
+        found = outcome(other, after="relieff")
         assert found.status == "passed", found.detail
-    assert outcome_of(check, Constant, ClassifierConformance, **behind).status == "failed"
-
-
-@attrs.frozen(kw_only=True)
-class AfterImmigrateOnNumbers(AfterImmigrate):
-    """The same, without the nominal columns of the table."""
-
-    takes_nominal: ClassVar[bool] = True
-
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
-        fitted = super()._fit(data, upstream, run)
-        return attrs.evolve(fitted, weights=np.where(data.categorical, 0.0, fitted.weights))
-
-
-@pytest.mark.parametrize("check", ["names_of_levels_do_not_matter", "an_unseen_level_is_handled"])
-def test_levels_are_tried_behind_the_stage_too(check: str) -> None:
-    found = outcome_of(check, AfterImmigrateOnNumbers, ClassifierConformance, after="relieff")
-    assert found.status == "passed", found.detail
+    assert outcome(check, Constant, after="relieff").status == "failed"
 
 
 def test_failures_are_grouped_by_what_was_said() -> None:
@@ -195,55 +188,50 @@ def test_crashes_on_odd_tables_are_found() -> None:
     }
 
 
+@attrs.frozen(kw_only=True)
+class Silent(Explained):
+    """Features without help."""
+
+    mode: str | None = param(None, optional(text()))
+
+    def scores(self, data: Dataset, upstream: Selection | None, run: Run) -> np.ndarray:
+        if np.isnan(data.X).any() or data.task == "regression":
+            raise ValueError("unexpected input")
+        return super().scores(data, upstream, run)
+
+
 def test_false_declarations_are_found() -> None:
+    # A class made inside a function cannot be pickled.
     class Mutable(Explained):
         tasks: ClassVar[frozenset[str]] = frozenset({"classification", "ranking"})
 
-    @attrs.frozen(kw_only=True)
-    class Silent(Explained):
-        """Features without help."""
-
-        mode: str | None = param(None, optional(text()))
-
-        def scores(self, data: Dataset, upstream: Selection | None, run: Run) -> np.ndarray:
-            if np.isnan(data.X).any() or data.task == "regression":
-                raise ValueError("unexpected input")
-            return super().scores(data, upstream, run)
-
-    assert "declarations_are_complete" in failures(Mutable)
-    assert {
+    for check in ("declarations_are_complete", "pickles"):
+        assert outcome_of(check, Mutable).status == "failed"
+    for check in (
         "declarations_are_complete",
         "missing_values_are_accepted_or_refused_as_declared",
         "tasks_are_accepted_or_refused_as_declared",
-    } <= failures(Silent, name="gap").keys()
+    ):
+        assert outcome_of(check, Silent, name="gap").status == "failed"
 
 
-def test_a_selector_that_cannot_travel_is_found() -> None:
-    @attrs.frozen(kw_only=True)
-    class Local(Explained):
-        """A class that pickle cannot find by its name."""
-
-    assert failures(Local).keys() == {"pickles"}
-
-
-def test_declared_exceptions_are_honoured_and_counted() -> None:
-    broken = made(**FAULTS["the unit of the column"].parts)
-    exceptions = {"scale_changes_nothing": "it depends on the unit"}
-    found = outcome_of("scale_changes_nothing", broken, exceptions=exceptions)
-    assert (found.status, found.detail) == ("excepted", "it depends on the unit")
-
-
-def test_an_exception_that_is_not_needed_fails() -> None:
-    ((check, said),) = failures(
-        Explained, exceptions={"scale_changes_nothing": "out of date"}
-    ).items()
-    assert check == "scale_changes_nothing" and "not needed" in said
-
-
-def test_an_exception_to_no_check_or_without_reason_fails() -> None:
-    for exceptions in ({"scales": "misspelled"}, {"pickles": " "}):
-        found = outcome_of("exceptions_name_checks_and_reasons", Explained, exceptions=exceptions)
-        assert found.status == "failed"
+@pytest.mark.parametrize(
+    ("exceptions", "check", "status", "words"),
+    [
+        ({"scale_changes_nothing": "its unit"}, "scale_changes_nothing", "excepted", "its unit"),
+        ({"pickles": "out of date"}, "pickles", "failed", "not needed"),
+        ({"scales": "misspelled"}, "exceptions_name_checks_and_reasons", "failed", "scales"),
+        ({"pickles": " "}, "exceptions_name_checks_and_reasons", "failed", "pickles"),
+    ],
+    ids=["needed", "not needed", "of no check", "without a reason"],
+)
+def test_exceptions_are_honoured_where_they_are_needed_and_have_reasons(
+    exceptions, check, status, words
+) -> None:
+    of_unit = made(**FAULTS["scale_changes_nothing", "the unit of the column"].parts)
+    make = of_unit if status == "excepted" else Explained
+    found = outcome_of(check, make, exceptions=exceptions)
+    assert found.status == status and words in found.detail
 
 
 def test_checks_that_do_not_apply_are_skipped_as_pytest_skips(
@@ -282,18 +270,6 @@ def test_a_classifier_that_learns_nothing_is_found() -> None:
         "the_predicted_class_has_the_largest_score",
     } <= found.keys()
     assert [check for check, said in found.items() if said.startswith("AssertionError")] == []
-
-
-class NaNs(Constant):
-    """Scores that are NaN."""
-
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
-        return _FittedConstant(data.n_classes, np.nan)
-
-
-def test_a_classifier_whose_scores_are_nan_is_told_so() -> None:
-    found = failures(NaNs, ClassifierConformance)["each_row_is_predicted_by_itself"]
-    assert found.endswith("returned scores that are NaN, in 5 of 5 rows")
 
 
 @attrs.frozen(kw_only=True)
@@ -355,15 +331,6 @@ class First(StabilityMetric):
         return StabilityValue(value=float(matrix[0] @ np.arange(matrix.shape[1])))
 
 
-def test_a_metric_that_measures_nothing_is_found() -> None:
-    assert {
-        "identical_runs_are_perfectly_stable",
-        "order_of_features_does_not_matter",
-        "order_of_runs_does_not_matter",
-        "the_value_is_finite_and_inside_its_interval",
-    } <= failures(First, StabilityMetricConformance).keys()
-
-
 @attrs.frozen(kw_only=True)
 class Neighbours(StabilityMetric):
     """How much of a run the next run keeps, as Jaccard's index."""
@@ -373,12 +340,6 @@ class Neighbours(StabilityMetric):
         both = (runs[1:] & runs[:-1]).sum(axis=1)
         either = np.maximum((runs[1:] | runs[:-1]).sum(axis=1), 1)
         return StabilityValue(value=float(np.mean(both / either)))
-
-
-def test_a_metric_of_adjacent_runs_only_is_found() -> None:
-    check = "order_of_runs_does_not_matter"
-    found = outcome_of(check, Neighbours, StabilityMetricConformance)
-    assert found.status == "failed" and "in another order" in found.detail
 
 
 @attrs.frozen(kw_only=True)
@@ -393,14 +354,25 @@ class Upwards(StabilityMetric):
         return StabilityValue(value=float(both / max(either, 1)))
 
 
-def test_a_metric_that_reads_half_of_the_similarities_is_found() -> None:
-    check = "order_of_features_does_not_matter"
-    assert outcome_of(check, Upwards, StabilityMetricConformance).status == "failed"
-
-
-def test_unsound_pair_weights_are_refused_where_they_are_made() -> None:
-    with pytest.raises(ValueError, match="outside 0 … 1"):
-        PairWeights.from_triplets([3, 5], [0], [2], [1.0])
+@pytest.mark.parametrize(
+    ("metric", "checks"),
+    [
+        (
+            First,
+            {
+                "identical_runs_are_perfectly_stable",
+                "order_of_features_does_not_matter",
+                "order_of_runs_does_not_matter",
+                "the_value_is_finite_and_inside_its_interval",
+            },
+        ),
+        (Neighbours, {"order_of_runs_does_not_matter"}),
+        (Upwards, {"order_of_features_does_not_matter"}),
+    ],
+)
+def test_a_faulty_metric_is_found(metric, checks) -> None:
+    for check in checks:
+        assert outcome_of(check, metric, StabilityMetricConformance).status == "failed"
 
 
 def test_a_parameter_that_hides_a_method_of_its_estimator_is_found() -> None:

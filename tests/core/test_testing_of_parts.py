@@ -3,6 +3,7 @@ passes, and each check fails for something made to fail it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -41,8 +42,8 @@ from fsframe.testing import (
 from .tried_checks import failures, outcome_of
 
 
-@pytest.mark.parametrize("name", list(measures))
-def test_bundled_measures_pass(name: str) -> None:
+@pytest.mark.parametrize("name", [*measures, "parquet", "arrow", "excel"])
+def test_bundled_measures_and_readers_pass(name: str) -> None:
     assert [o for o in run_checks(suite_for(name)) if o.status == "failed"] == []
 
 
@@ -64,61 +65,53 @@ def _spoils(predictions: Predictions) -> float:
     return _share(predictions)
 
 
-MEASURES: dict[str, tuple[Callable[[Predictions], float], str, dict[str, Any]]] = {
-    "a loss declared as a gain": (
-        lambda p: 1 - _share(p),
-        "right_predictions_are_the_best",
-        {},
+Faults = dict[tuple[str, str], Any]
+"""The check and what it has to find, to the part in which that is."""
+
+MEASURES: Faults = {
+    ("right_predictions_are_the_best", "a loss declared as a gain"): lambda p: 1 - _share(p),
+    ("the_measure_tells_predictions_apart", "a constant"): lambda p: 0.5,
+    ("order_of_rows_does_not_matter", "the first rows only"): lambda p: float(
+        np.mean(p.truth[:10] == p.predicted[:10])
     ),
-    "a constant": (lambda p: 0.5, "the_measure_tells_predictions_apart", {}),
-    "the first rows only": (
-        lambda p: float(np.mean(p.truth[:10] == p.predicted[:10])),
-        "order_of_rows_does_not_matter",
-        {},
+    ("copies_of_all_rows_change_nothing", "a sum where a mean is meant"): lambda p: float(
+        np.sum(p.truth == p.predicted)
     ),
-    "a sum where a mean is meant": (
-        lambda p: float(np.sum(p.truth == p.predicted)),
-        "copies_of_all_rows_change_nothing",
-        {"highest": np.inf},
+    ("equal_predictions_have_equal_values", "another value at each call"): _grows,
+    ("names_of_classes_do_not_matter", "the labels of the classes"): lambda p: (
+        _share(p) * (0.5 if p.classes[0] == "a" else 1.0)
     ),
-    "another value at each call": (_grows, "equal_predictions_have_equal_values", {}),
-    "the labels of the classes": (
-        lambda p: _share(p) * (0.5 if p.classes[0] == "a" else 1.0),
-        "names_of_classes_do_not_matter",
-        {},
+    ("inputs_are_not_modified", "the predictions changed"): _spoils,
+    ("rows_of_one_class_and_single_rows_are_handled", "a variance of one row"): lambda p: (
+        _share(p) / (1 + np.var(p.truth == p.predicted, ddof=1))
     ),
-    "the predictions changed": (_spoils, "inputs_are_not_modified", {}),
-    "a variance of one row": (
-        lambda p: _share(p) / (1 + np.var(p.truth == p.predicted, ddof=1)),
-        "rows_of_one_class_and_single_rows_are_handled",
-        {},
+    ("it_reads_no_more_than_it_says_it_needs", "scores read, labels asked for"): lambda p: (
+        _share(p) if p.scores is None else 0.9 * _share(p)
     ),
-    "scores read, labels asked for": (
-        lambda p: _share(p) if p.scores is None else 0.9 * _share(p),
-        "it_reads_no_more_than_it_says_it_needs",
-        {},
+    ("it_reads_no_more_than_it_says_it_needs", "probabilities read, scores asked for"): lambda p: (
+        float(np.clip(p.scores[np.arange(len(p.truth)), p.truth].mean(), 0, 1))
     ),
-    "probabilities read, scores asked for": (
-        lambda p: float(np.clip(p.scores[np.arange(len(p.truth)), p.truth].mean(), 0, 1)),
-        "it_reads_no_more_than_it_says_it_needs",
-        {"needs": "scores"},
+    ("ordinary_predictions_have_a_value", "not defined for ordinary predictions"): lambda p: float(
+        "nan"
     ),
-    "not defined for ordinary predictions": (
-        lambda p: float("nan"),
-        "ordinary_predictions_have_a_value",
-        {},
-    ),
-    "an empty range": (_share, "declarations_are_complete", {"lowest": 1.0}),
-    "an unknown need": (_share, "declarations_are_complete", {"needs": "votes"}),
+    ("declarations_are_complete", "an empty range"): _share,
+    ("declarations_are_complete", "an unknown need"): _share,
+}
+DECLARED: dict[str, dict[str, Any]] = {
+    "a sum where a mean is meant": {"highest": np.inf},
+    "probabilities read, scores asked for": {"needs": "scores"},
+    "an empty range": {"lowest": 1.0},
+    "an unknown need": {"needs": "votes"},
 }
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("fault", MEASURES)
-def test_a_faulty_measure_is_found(fault: str) -> None:
-    value, check, declared = MEASURES[fault]
+@pytest.mark.parametrize(("check", "fault"), MEASURES)
+def test_a_faulty_measure_is_found(check: str, fault: str) -> None:
+    value = MEASURES[check, fault]
     body = {"__doc__": "Share of right predictions.", "_value": lambda self, p: value(p)}
-    faulty = attrs.frozen(kw_only=True)(type("Share", (PredictionMeasure,), {**body, **declared}))
+    body |= DECLARED.get(fault, {})
+    faulty = attrs.frozen(kw_only=True)(type("Share", (PredictionMeasure,), body))
     assert outcome_of(check, faulty, MeasureConformance).status == "failed"
 
 
@@ -148,70 +141,55 @@ def _in_single_precision(columns: Cells) -> Any:
     return pl.DataFrame(columns).with_columns(numbers.cast(pl.Float32).cast(pl.Float64))
 
 
-class Careless(Json):
-    """The same, but whatever is left of a file is read."""
-
-    def _read(self, path: Path) -> Any:
-        text = path.read_text(errors="replace")
-        try:
-            return self.frame(json.loads(text))
-        except ValueError:
-            return pl.DataFrame({"size": [0.0] * 12, "count": [0.0] * 12, "kind": ["a"] * 12})
+def _whatever_is_left(self: Json, path: Path) -> Any:
+    try:
+        return self.frame(json.loads(path.read_text(errors="replace")))
+    except ValueError:
+        return pl.DataFrame({"size": [0.0] * 12, "count": [0.0] * 12, "kind": ["a"] * 12})
 
 
-class Open(Json):
-    """The same, and the file stays open."""
-
-    def _read(self, path: Path) -> Any:
-        return self.frame(json.loads(open(path).read()))
+def _left_open(self: Json, path: Path) -> Any:
+    return self.frame(json.loads(open(path).read()))
 
 
-class Marking(Json):
-    """The same, with a note beside the file."""
-
-    def _read(self, path: Path) -> Any:
-        path.with_suffix(".seen").write_text("seen")
-        return super()._read(path)
+def _with_a_note(self: Json, path: Path) -> Any:
+    path.with_suffix(".seen").write_text("seen")
+    return Json._read(self, path)
 
 
-def _reading(change: Callable[[Cells], Any]) -> type[Json]:
-    doc = "The same, with a fault."
-    return type("Faulty", (Json,), {"__doc__": doc, "frame": lambda self, c: change(c)})
+def _frame(change: Callable[[Cells], Any]) -> dict[str, Any]:
+    return {"frame": lambda self, columns: change(columns)}
 
 
-READERS: dict[str, tuple[type[Json], str]] = {
-    "single precision": (_reading(_in_single_precision), "numbers_keep_all_their_digits"),
-    "missing as nought": (
-        _reading(lambda c: pl.DataFrame(c).fill_null(0.0)),
-        "missing_cells_stay_missing",
+READERS: Faults = {
+    ("numbers_keep_all_their_digits", "single precision"): _frame(_in_single_precision),
+    ("missing_cells_stay_missing", "missing as nought"): _frame(
+        lambda c: pl.DataFrame(c).fill_null(0.0)
     ),
-    "names in lower case without blanks": (
-        _reading(lambda c: pl.DataFrame({k.replace(" ", "_"): v for k, v in c.items()})),
-        "names_and_texts_are_not_changed",
+    ("names_and_texts_are_not_changed", "names in lower case without blanks"): _frame(
+        lambda c: pl.DataFrame({k.replace(" ", "_"): v for k, v in c.items()})
     ),
-    "columns sorted": (
-        _reading(lambda c: pl.DataFrame(dict(sorted(c.items())))),
-        "cells_are_read_as_written",
+    ("cells_are_read_as_written", "columns sorted"): _frame(
+        lambda c: pl.DataFrame(dict(sorted(c.items())))
     ),
-    "the last row lost": (
-        _reading(lambda c: pl.DataFrame(c)[:-1]),
-        "a_table_of_one_row_is_read",
+    ("a_table_of_one_row_is_read", "the last row lost"): _frame(lambda c: pl.DataFrame(c)[:-1]),
+    ("many_rows_and_columns_are_read", "a hundred rows at most"): _frame(
+        lambda c: pl.DataFrame(c)[:100]
     ),
-    "a hundred rows at most": (
-        _reading(lambda c: pl.DataFrame(c)[:100]),
-        "many_rows_and_columns_are_read",
-    ),
-    "damage filled with noughts": (Careless, "a_file_that_was_cut_gives_no_other_cells"),
-    "anything is a table": (Careless, "other_content_is_refused"),
-    "left open": (Open, "no_file_is_left_open"),
-    "a file beside it": (Marking, "the_file_is_left_as_it_was"),
+    ("a_file_that_was_cut_gives_no_other_cells", "damage filled with noughts"): {
+        "_read": _whatever_is_left
+    },
+    ("other_content_is_refused", "anything is a table"): {"_read": _whatever_is_left},
+    ("no_file_is_left_open", "left open"): {"_read": _left_open},
+    ("the_file_is_left_as_it_was", "a file beside it"): {"_read": _with_a_note},
 }
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("fault", READERS)
-def test_a_faulty_reader_is_found(fault: str) -> None:
-    reader, check = READERS[fault]
+@pytest.mark.parametrize(("check", "fault"), READERS)
+def test_a_faulty_reader_is_found(check: str, fault: str) -> None:
+    parts = READERS[check, fault]
+    reader = type("Faulty", (Json,), {"__doc__": "The same, with a fault.", **parts})
     found = outcome_of(check, reader, ReaderConformance, write=staticmethod(write))
     assert found.status == "failed"
 
@@ -225,11 +203,6 @@ def test_a_format_that_cannot_hold_something_is_not_blamed() -> None:
     body = {"write": staticmethod(limited)}
     missing = outcome_of("missing_cells_stay_missing", Json, ReaderConformance, **body)
     assert missing.status == "not applicable" and "no cell can be missing" in missing.detail
-
-
-@pytest.mark.parametrize("name", ["parquet", "arrow", "excel"])
-def test_bundled_readers_pass(name: str) -> None:
-    assert [o for o in run_checks(suite_for(name)) if o.status == "failed"] == []
 
 
 def test_a_reader_without_a_way_to_write_says_what_is_missing() -> None:
@@ -251,58 +224,37 @@ class Threads(Engine):
         self.executor.shutdown(cancel_futures=True)
 
 
-class Running(Threads):
-    """The same; threads go on."""
-
-    left: ClassVar[list[Any]] = []
-
-    def close(self) -> None:
-        self.left.append(self.executor)
+STILL_RUNNING: list[Any] = []
 
 
-class Swallowing(Threads):
-    """The same; an error of a task is an answer."""
+def _as_answer(self: Threads, function: Any, *arguments: Any) -> Future[Any]:
+    def quiet() -> Any:
+        with contextlib.suppress(Exception):
+            return function(*arguments)
 
-    def submit(self, function: Any, *arguments: Any) -> Future[Any]:
-        def quiet() -> Any:
-            try:
-                return function(*arguments)
-            except Exception:
-                return None
-
-        return self.executor.submit(quiet)
+    return self.executor.submit(quiet)
 
 
-class Lost(Threads):
-    """The same; every error is taken for a lost worker."""
-
-    def died(self, error: BaseException) -> bool:
-        return True
+def _first_answer(self: Threads, function: Any, *arguments: Any) -> Future[Any]:
+    future = self.executor.submit(function, *arguments)
+    return self.__dict__.setdefault("first", future)
 
 
-class Exchanging(Threads):
-    """The same; every answer is that of the first task."""
-
-    def submit(self, function: Any, *arguments: Any) -> Future[Any]:
-        future = super().submit(function, *arguments)
-        self.first = getattr(self, "first", future)
-        return self.first
+def _close_once(self: Threads) -> None:
+    Threads.close(self)
+    del self.executor
 
 
-class Once(Threads):
-    """The same; closed once only."""
-
-    def close(self) -> None:
-        super().close()
-        del self.executor
-
-
-ENGINES: dict[type[Engine], str] = {
-    Running: "nothing_is_left_running",
-    Swallowing: "an_error_of_a_task_reaches_the_caller",
-    Lost: "an_error_of_a_task_reaches_the_caller",
-    Exchanging: "each_answer_is_that_of_its_task",
-    Once: "closing_twice_is_harmless",
+ENGINES: Faults = {
+    ("nothing_is_left_running", "threads go on"): {
+        "close": lambda self: STILL_RUNNING.append(self.executor)
+    },
+    ("an_error_of_a_task_reaches_the_caller", "an error is an answer"): {"submit": _as_answer},
+    ("an_error_of_a_task_reaches_the_caller", "an error is a lost worker"): {
+        "died": lambda self, error: True
+    },
+    ("each_answer_is_that_of_its_task", "all answers are the first"): {"submit": _first_answer},
+    ("closing_twice_is_harmless", "closed once only"): {"close": _close_once},
 }
 
 
@@ -311,12 +263,14 @@ def test_sound_engines_pass() -> None:
     assert failures(lambda: Processes.open(EngineOptions(workers=1)), EngineConformance) == {}
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
-def test_a_faulty_engine_is_found(engine: type[Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("check", "fault"), ENGINES)
+def test_a_faulty_engine_is_found(check: str, fault: str, monkeypatch) -> None:
     monkeypatch.setattr("fsframe.testing.services._SECONDS_TO_STOP", 0.5)
-    assert outcome_of(ENGINES[engine], engine, EngineConformance).status == "failed"
-    while Running.left:
-        Running.left.pop().shutdown()
+    parts = ENGINES[check, fault]
+    engine = type("Faulty", (Threads,), {"__doc__": "The same, with a fault.", **parts})
+    assert outcome_of(check, engine, EngineConformance).status == "failed"
+    while STILL_RUNNING:
+        STILL_RUNNING.pop().shutdown()
 
 
 @click.command()
@@ -350,36 +304,25 @@ def _crashes(path: Path, most: int) -> None:
     click.echo(" ".join(rest))
 
 
-def _silent(path: Path, most: int) -> None:
-    path.read_text()
-
-
-def _other_each_time(path: Path, most: int) -> None:
-    click.echo(time.perf_counter_ns())
-
-
-COMMANDS: dict[str, tuple[click.Command, str]] = {
-    "no help": (_changed(help=""), "declarations_are_complete"),
-    "an option without help": (
-        _changed(params=[lines.params[0], click.Option(["--most"], default=9)]),
-        "declarations_are_complete",
+COMMANDS: Faults = {
+    ("declarations_are_complete", "no help"): _changed(help=""),
+    ("declarations_are_complete", "an option without help"): _changed(
+        params=[lines.params[0], click.Option(["--most"], default=9)]
     ),
-    "any option": (
-        _changed(context_settings={"ignore_unknown_options": True}),
-        "an_unknown_option_is_refused",
+    ("an_unknown_option_is_refused", "any option"): _changed(
+        context_settings={"ignore_unknown_options": True}
     ),
-    "a Python error for a missing file": (
-        _changed(_crashes),
-        "missing_files_are_refused_with_a_message",
+    ("missing_files_are_refused_with_a_message", "a Python error for a missing file"): _changed(
+        _crashes
     ),
-    "a Python error for a damaged file": (
-        _changed(_crashes),
-        "damaged_files_are_refused_with_a_message",
+    ("damaged_files_are_refused_with_a_message", "a Python error for a damaged file"): _changed(
+        _crashes
     ),
-    "nothing on stdout": (_changed(_silent), "it_does_its_work_and_says_the_same_again"),
-    "another answer each time": (
-        _changed(_other_each_time),
-        "it_does_its_work_and_says_the_same_again",
+    ("it_does_its_work_and_says_the_same_again", "nothing on stdout"): _changed(
+        lambda path, most: None
+    ),
+    ("it_does_its_work_and_says_the_same_again", "another answer each time"): _changed(
+        lambda path, most: click.echo(time.perf_counter_ns())
     ),
 }
 
@@ -394,9 +337,9 @@ def test_a_command_that_loads_numpy_for_its_help_is_found() -> None:
     assert "numpy" in outcome_of(check, lambda: lines, CommandConformance, target=target).detail
 
 
-@pytest.mark.parametrize("fault", COMMANDS)
-def test_a_faulty_command_is_found(fault: str) -> None:
-    command, check = COMMANDS[fault]
+@pytest.mark.parametrize(("check", "fault"), COMMANDS)
+def test_a_faulty_command_is_found(check: str, fault: str) -> None:
+    command = COMMANDS[check, fault]
     body = {"arguments": staticmethod(arguments)}
     assert outcome_of(check, lambda: command, CommandConformance, **body).status == "failed"
 
@@ -432,74 +375,47 @@ class Votes(WrappingSelector):
         return votes / 9
 
 
-@attrs.frozen(kw_only=True)
-class Quiet(Votes):
-    """The same; what the base warns of is lost."""
-
-    def notes(self, told: Recurring) -> tuple[str, ...]:
-        return ()
+def _all_columns(self: Votes, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+    return Selection(selected=np.arange(data.n_features), scores=np.ones(data.n_features))
 
 
-@attrs.frozen(kw_only=True)
-class OfWhatWasKept(Votes):
-    """The same; votes are divided by the number of columns kept."""
-
-    def shares(self, votes: np.ndarray) -> np.ndarray:
-        return votes / votes.sum()
+def _what_the_base_takes(self: Votes, *given: Any) -> list[Selection]:
+    with contextlib.suppress(Exception):
+        return Votes.found(self, *given)
+    return []
 
 
-@attrs.frozen(kw_only=True)
-class Forgiving(Votes):
-    """The same; resamples that the base refuses are left out."""
-
-    def found(self, base: Base, data: Dataset, counts: np.ndarray, run: Run) -> list[Selection]:
-        try:
-            return super().found(base, data, counts, run)
-        except Exception:
-            return []
-
-
-@attrs.frozen(kw_only=True)
-class OnWorkers(Votes):
-    """The same; with workers there are other bootstraps."""
-
-    def counts(self, data: Dataset, run: Run) -> np.ndarray:
-        return super().counts(data, run if run.executor is None else run.child(7))
-
-
-@attrs.frozen(kw_only=True)
-class OtherStreamsOnWorkers(Votes):
-    """The same; with workers the base draws other random numbers in the same bootstraps."""
-
-    def found(self, base: Base, data: Dataset, counts: np.ndarray, run: Run) -> list[Selection]:
-        return super().found(
-            base, data, counts, run if run.executor is None else attrs.evolve(run, entropy=8)
+WRAPPING: Faults = {
+    ("warnings_of_the_base_are_kept", "warnings of the base are lost"): {
+        "notes": lambda self, told: ()
+    },
+    (
+        "a_base_that_keeps_few_many_or_no_columns_is_handled",
+        "votes by the number of columns kept",
+    ): {"shares": lambda self, votes: votes / votes.sum()},
+    ("errors_of_the_base_are_its_own", "resamples that the base refuses are left out"): {
+        "found": _what_the_base_takes
+    },
+    ("workers_change_no_bit", "other bootstraps with workers"): {
+        "counts": lambda self, data, run: Votes.counts(
+            self, data, run if run.executor is None else run.child(7)
         )
-
-
-@attrs.frozen(kw_only=True)
-class WithoutBase(Votes):
-    """The same; without a base it keeps all columns."""
-
-    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        every = np.arange(data.n_features)
-        return Selection(selected=every, scores=np.ones(len(every)))
-
-
-WRAPPING: dict[type[Votes], str] = {
-    Quiet: "warnings_of_the_base_are_kept",
-    OfWhatWasKept: "a_base_that_keeps_few_many_or_no_columns_is_handled",
-    Forgiving: "errors_of_the_base_are_its_own",
-    OnWorkers: "workers_change_no_bit",
-    OtherStreamsOnWorkers: "workers_change_no_bit",
-    WithoutBase: "a_missing_base_is_asked_for",
+    },
+    ("workers_change_no_bit", "other random numbers of the base with workers"): {
+        "found": lambda self, base, data, counts, run: Votes.found(
+            self, base, data, counts, run if run.executor is None else attrs.evolve(run, entropy=8)
+        )
+    },
+    ("a_missing_base_is_asked_for", "all columns without a base"): {"_select": _all_columns},
 }
 
 
-@pytest.mark.parametrize("stage", WRAPPING, ids=lambda stage: stage.__name__)
-def test_a_faulty_wrapping_stage_is_found(stage: type[Votes]) -> None:
-    check = WRAPPING[stage]
-    for kind, status in ((stage, "failed"), (Votes, "passed")):
+@pytest.mark.parametrize(("check", "fault"), WRAPPING)
+def test_a_faulty_wrapping_stage_is_found(check: str, fault: str) -> None:
+    parts = WRAPPING[check, fault]
+    body = {"__doc__": "The same, with a fault.", **parts}
+    faulty = attrs.frozen(kw_only=True)(type("Faulty", (Votes,), body))
+    for kind, status in ((faulty, "failed"), (Votes, "passed")):
         found = outcome_of(check, lambda kind=kind: kind(base="mim:top=2"), WrappingConformance)
         assert found.status == status
 
