@@ -58,13 +58,22 @@ def test_held_out_predictions_are_a_table(data, evaluated, studied):
     assert frame["truth"][: data.n_samples].to_list() == [data.classes[code] for code in data.y]
     right = (frame["truth"] == frame["predicted"]).mean()
     assert right == pytest.approx(evaluated.accuracy)
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    numbers = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
-    frame = numbers.to_frame("predictions")
-    assert frame.columns == names[:5] and frame["truth"].to_list() == (X[:, 1] * 2.5).tolist()
     for result, listed in ((evaluated, "folds, predictions, curve"), (studied, "sizes")):
         with pytest.raises(RequestError, match=f"{listed}, features"):
             result.to_frame("other")
+
+
+def test_predictions_curve_and_picture_of_numbers_are_in_their_terms(evaluated):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    settings = {"folds": 4, "repeats": 1, "curve": [1, 2]}
+    numbers = fsframe.evaluate("mim:top=2 knn", X, X[:, 1] * 2.5, **settings)
+    frame = numbers.to_frame("predictions")
+    assert frame.columns == ["repeat", "row", "fold", "truth", "predicted"]
+    assert frame["truth"].to_list() == (X[:, 1] * 2.5).tolist()
+    columns = ["size", "r2", "standard_error", "stability"]
+    assert numbers.to_frame("curve").columns == columns
+    assert evaluated.to_frame("curve").columns[1] == "accuracy"
+    assert not numbers.class_names and numbers.plot().axes
 
 
 def test_a_frame_as_the_table_of_a_run_is_told_how_it_becomes_one(table):
@@ -78,20 +87,6 @@ def test_a_frame_as_the_table_of_a_run_is_told_how_it_becomes_one(table):
         assert ask(data=fsframe.read(frame, label="kind")) is not None
     with pytest.raises(RequestError, match="data=, a Dataset"):
         result.plot("classes")
-
-
-def test_an_evaluation_of_numbers_draws_itself():
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    result = fsframe.evaluate("mim:top=1 knn", X, X[:, 1] * 2.5, folds=4, repeats=1)
-    assert not result.class_names and result.plot().axes
-
-
-def test_the_curve_of_numbers_is_named_by_its_measure(evaluated):
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    settings = {"folds": 4, "repeats": 1, "curve": [1, 2]}
-    frame = fsframe.evaluate("mim:top=2 knn", X, X[:, 1] * 2.5, **settings).to_frame("curve")
-    assert frame.columns == ["size", "r2", "standard_error", "stability"]
-    assert evaluated.to_frame("curve").columns[1] == "accuracy"
 
 
 def test_a_folder_given_to_load_run_is_told_what_loads_it(compared, tmp_path):
@@ -127,30 +122,18 @@ def test_a_function_gives_the_bits_of_its_command(table, tmp_path, evaluated, st
     assert said == repr(evaluated).split("seconds per split")[0]
 
 
-def test_tables_come_as_datasets_frames_and_files(table, data):
+def test_tables_come_as_datasets_frames_arrays_and_files(table, data):
     found = fsframe.select("mim:top=2,bins=3", data)
-    pandas_frame, polars_frame = (
-        pandas.read_csv(table, float_precision="round_trip"),
-        polars.read_csv(table),
-    )
-    for given in (str(table), table, pandas_frame, polars_frame):
-        assert fsframe.select("mim:top=2,bins=3", given, label="kind").digests() == found.digests()
-    apart = fsframe.select(
-        "mim:top=2,bins=3", pandas_frame.drop(columns="kind"), label=pandas_frame["kind"]
-    )
-    assert apart.digests() == found.digests()
-
-
-def test_arrays_are_a_table_beside_their_labels(table, data):
     frame = pandas.read_csv(table, float_precision="round_trip")
-    X, y = frame.drop(columns="kind").to_numpy(), frame["kind"].to_numpy()
-    found = fsframe.select("mim:top=2,bins=3", data)
-    for given in (X, X.tolist()):
-        assert fsframe.select("mim:top=2,bins=3", given, label=y).scores.tolist() == (
-            found.scores.tolist()
-        )
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    for given in (str(table), table, frame, polars.read_csv(table)):
+        assert fsframe.select("mim:top=2,bins=3", given, label="kind").digests() == found.digests()
+    assert fsframe.select("mim:top=2,bins=3", X, label=y).digests() == found.digests()
+    for given in (X.to_numpy(), X.to_numpy().tolist()):
+        scores = fsframe.select("mim:top=2,bins=3", given, label=y.to_numpy()).scores
+        assert scores.tolist() == found.scores.tolist()
     with pytest.raises(DataError, match="has shape"):
-        fsframe.select("mim", X, label=y[:5])
+        fsframe.select("mim", X.to_numpy(), label=y.to_numpy()[:5])
 
 
 def test_labels_in_another_order_than_their_frame_are_refused(table):
@@ -164,23 +147,24 @@ def test_labels_in_another_order_than_their_frame_are_refused(table):
         fsframe.Dataset.from_arrays(X, y, groups=pandas.Series(range(len(y)), index=y.index[::-1]))
 
 
-def test_roles_of_a_frame_may_be_values_beside_it(table):
+@pytest.mark.parametrize(
+    ("chain", "role", "values"),
+    [
+        ("anova-f:top=2", "groups", np.arange(40)),
+        ("mim", "weight", pandas.Series(np.arange(40) % 3 + 1)),
+        ("anova-f:alpha=0.5", "adjust", np.sin(np.arange(40.0))),
+    ],
+)
+def test_roles_of_a_frame_may_be_values_beside_it(table, chain, role, values):
     frame = pandas.read_csv(table)
-    n = len(frame)
-    rng = np.random.default_rng(0)
-    for chain, role, values in (
-        ("anova-f:top=2", "groups", np.arange(n)),
-        ("mim", "weight", pandas.Series(rng.integers(1, 4, n))),
-        ("anova-f:alpha=0.5", "adjust", rng.standard_normal(n)),
-    ):
-        beside = fsframe.select(chain, frame, label="kind", **{role: values})
-        inside = frame.assign(**{role: values})
-        named = fsframe.select(chain, inside, label="kind", **{role: role})
-        assert beside.scores.tobytes() == named.scores.tobytes()
+    beside = fsframe.select(chain, frame, label="kind", **{role: values})
+    inside = frame.assign(**{role: values})
+    named = fsframe.select(chain, inside, label="kind", **{role: role})
+    assert beside.scores.tobytes() == named.scores.tobytes()
     with pytest.raises(DataError, match="groups has shape"):
-        fsframe.select("mim", frame, label="kind", groups=np.arange(n - 1))
-    with pytest.raises(RequestError, match=r"inspect takes groups= as .* X\.assign\(groups=…\)"):
-        fsframe.inspect(frame, groups=np.arange(n))
+        fsframe.select("mim", frame, label="kind", groups=np.arange(39))
+    with pytest.raises(RequestError, match=rf"inspect takes {role}= as .* X\.assign\({role}=…\)"):
+        fsframe.inspect(frame, **{role: values})
 
 
 @pytest.mark.parametrize(
@@ -194,6 +178,7 @@ def test_roles_of_a_frame_may_be_values_beside_it(table):
         ({"label": "kind"}, RequestError, "a Dataset already has its label"),
         ({"chain": "mmi"}, RequestError, "Did you mean `mim`"),
         ({"workers": 1, "executor": object()}, RequestError, "workers= or executor=, not both"),
+        ({"seed": None}, RequestError, "the seed must be a whole number ≥ 0, not None"),
         ({"worker": 1}, TypeError, r"select\(\) got .* .worker.; did you mean .workers="),
     ],
 )
@@ -201,13 +186,6 @@ def test_wrong_requests_are_reported(data, given, error, told):
     given = {"chain": "mim", "data": data, **given}
     with pytest.raises(error, match=told):
         fsframe.select(given.pop("chain"), given.pop("data"), **given)
-
-
-@pytest.mark.parametrize("ask", [fsframe.select, fsframe.stability])
-@pytest.mark.parametrize("seed", ["7", 1.5, -1, None, True])
-def test_a_seed_is_a_whole_number(data, ask, seed):
-    with pytest.raises(RequestError, match="the seed must be a whole number ≥ 0, not "):
-        ask("mim", data, seed=seed)
 
 
 def test_limits_of_a_run_are_reported_together_before_the_table_is_read(data):
@@ -235,13 +213,11 @@ def test_wrong_protocols_are_reported_before_any_work(data):
         fsframe.compare([CHAIN, "mim knn"], [data, data])
 
 
-def test_a_comparison_calls_tables_as_a_mapping_does(data, tmp_path):
+def test_a_comparison_calls_tables_as_a_mapping_does(data):
     named = {"before": data, "after": data}
-    chains = [CHAIN, "mim knn"]
-    result = fsframe.compare(chains, named, folds=2, repeats=1, out=tmp_path / "both")
-    assert result.data == ("before", "after")
-    names = [result.result(0, place).data.name for place in range(2)]
-    assert names == ["before", "after"]
+    result = fsframe.compare([CHAIN, "mim knn"], named, folds=2, repeats=1)
+    names = tuple(result.result(0, place).data.name for place in range(2))
+    assert result.data == names == ("before", "after")
 
 
 def test_an_evaluation_shows_and_tabulates_itself(evaluated):
@@ -341,13 +317,10 @@ def test_a_transformer_of_a_run_fills_gaps_as_the_run_learned():
     frame["kind"] = pandas.Categorical(np.where(rng.random(40) < 0.5, "plain", "dotted"))
     y = np.where(frame["a"] + 3 * (frame["kind"] == "plain") > 1.5, "ill", "well")
     frame.iloc[3, 0] = np.nan
-    found = fsframe.select("impute mim:top=4", frame.assign(y=y), label="y")
-    made = found.to_sklearn()
+    made = fsframe.select("impute mim:top=4", frame.assign(y=y), label="y").to_sklearn()
     fitted = clone(made).fit(frame, y)
-    assert (
-        fitted.selections_["impute"].selected.tolist()
-        == made.selections_["impute"].selected.tolist()
-    )
+    imputed, expected = (each.selections_["impute"].selected for each in (fitted, made))
+    assert imputed.tolist() == expected.tolist()
     for output in ("default", "pandas"):
         kept = [each.set_output(transform=output).transform(frame) for each in (made, fitted)]
         np.testing.assert_array_equal(*map(np.asarray, kept))

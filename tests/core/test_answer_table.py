@@ -20,6 +20,12 @@ def answer(*stages, **options):
     return feature_table(NAMES, [(f"s{k}", stage) for k, stage in enumerate(stages)], **options)
 
 
+def rows(table, *columns):
+    """What the columns say, by feature."""
+    cells = zip(*map(table.cells, columns), strict=True)
+    return dict(zip(table.columns["feature"], cells, strict=True))
+
+
 def toy(y=("ill", "ill", "well", "well"), categorical=None) -> Dataset:
     X = [[1, 5, 0, 1], [3, 5, 0, np.nan], [0, 5, 2, 7], [2, 5, 4, 9]]
     return Dataset.from_arrays(X, y, NAMES, categorical=categorical)
@@ -46,27 +52,22 @@ def test_a_stage_that_saw_some_columns_numbers_those():
         "upper": np.array([0.4, 1.0]),
     }
     found = Selection(selected=[3], scores=[np.nan] * 4, features_in=[1, 3], tables=tables)
-    table = answer(found)
-    rows = dict(
-        zip(
-            table.columns["feature"],
-            zip(*map(table.cells, ("p", "q", "frequency", "frequency_low")), strict=True),
-            strict=True,
-        )
-    )
-    assert rows["b"] == (0.04, 0.04, 0.1, 0.0) and rows["d"] == (0.01, 0.02, 0.8, 0.5)
-    assert rows["a"] == rows["c"] == (None, None, None, None)
+    assert rows(answer(found), "p", "q", "frequency", "frequency_low") == {
+        "b": (0.04, 0.04, 0.1, 0.0),
+        "d": (0.01, 0.02, 0.8, 0.5),
+        "a": (None,) * 4,
+        "c": (None,) * 4,
+    }
 
 
 def test_q_is_the_stages_own_or_benjamini_and_hochbergs():
     p = np.array([0.001, 0.2, np.nan, 0.03])
     own = Selection(selected=[], scores=p, tables={"p_values": p, "p_adjusted": p * 2})
     found = Selection(selected=[], scores=p, tables={"p_values": p, "adjusted-p-values": p})
-    by_name = dict(zip(answer(found).columns["feature"], answer(found).cells("q"), strict=True))
-    known = np.flatnonzero(~np.isnan(p))
-    expected = stats.false_discovery_control(p[known])
-    assert [by_name[NAMES[c]] for c in known] == pytest.approx(expected.tolist())
-    assert by_name["c"] is None
+    by_name = rows(answer(found), "q")
+    expected = stats.false_discovery_control(p[[0, 1, 3]])
+    assert [by_name[name][0] for name in "abd"] == pytest.approx(expected.tolist())
+    assert by_name["c"] == (None,)
     assert sorted(filter(None, answer(own).cells("q"))) == [0.002, 0.06, 0.4]
 
 
@@ -74,71 +75,55 @@ def test_the_interval_of_a_share_is_wilsons():
     share = np.array([0.0, 0.5, 1.0, 0.3])
     tables = {"frequency": share, "kept": np.ones(40, int)}
     table = answer(Selection(selected=[], scores=share, tables=tables))
-    for name, low, high in zip(
-        *map(table.cells, ("feature", "frequency_low", "frequency_high")), strict=True
-    ):
+    for name, found in rows(table, "frequency_low", "frequency_high").items():
         k = round(40 * share[NAMES.index(name)])
-        expected = stats.binomtest(k, 40).proportion_ci(method="wilson")
-        assert (low, high) == pytest.approx((expected.low, expected.high))
+        assert found == pytest.approx(stats.binomtest(k, 40).proportion_ci(method="wilson"))
 
 
 def test_folds_give_a_share_without_an_interval():
     kept = np.array([[True, False, False, True], [True, True, False, False]])
-    table = answer(
-        Selection(
-            selected=[0], scores=kept.mean(0), tables={"kept": kept, "fold": np.zeros((1, 4))}
-        )
-    )
+    tables = {"kept": kept, "fold": np.zeros((1, 4))}
+    table = answer(Selection(selected=[0], scores=kept.mean(0), tables=tables))
     assert table.cells("frequency") == [1.0, 0.5, 0.5, 0.0]
     assert "frequency_low" not in table.columns
 
 
 def test_tables_that_do_not_fit_are_left_out():
-    tables = {
-        "p-values": np.array([0.1, 7.0, 0.2, 0.3]),
-        "z": np.array([1, 2]),
-        "frequency": np.ones(9),
-    }
-    assert list(answer(Selection(selected=[0], scores=np.ones(4), tables=tables)).columns) == [
-        "rank", "feature", "kept", "score",
-    ]  # fmt: skip
-    wrong = {"columns": np.array([0, 0]), "p-values": np.array([0.1, 0.2])}
-    assert "p" not in answer(Selection(selected=[0], scores=np.ones(4), tables=wrong)).columns
+    def columns(**tables):
+        named = {name.replace("_", "-"): np.array(values) for name, values in tables.items()}
+        return list(answer(Selection(selected=[0], scores=np.ones(4), tables=named)).columns)
+
+    plain = ["rank", "feature", "kept", "score"]
+    assert columns(p_values=[0.1, 7.0, 0.2, 0.3], z=[1, 2], frequency=np.ones(9)) == plain
+    assert "p" not in columns(columns=[0, 0], p_values=[0.1, 0.2])
 
 
 def test_means_leave_missing_values_and_categories_out():
-    found = Selection(selected=[0], scores=np.ones(4))
-    table = answer(found, data=toy(categorical=[2]))
-    rows = dict(
-        zip(
-            table.columns["feature"],
-            zip(*map(table.cells, ("direction", "mean_ill", "mean_well")), strict=True),
-            strict=True,
-        )
-    )
-    assert rows["a"] == ("higher in ill", 2.0, 1.0)
-    assert rows["b"] == (None, 5.0, 5.0)
-    assert rows["c"] == (None, None, None)
-    assert rows["d"] == ("higher in well", 1.0, 8.0)
+    table = answer(Selection(selected=[0], scores=np.ones(4)), data=toy(categorical=[2]))
+    assert rows(table, "direction", "mean_ill", "mean_well") == {
+        "a": ("higher in ill", 2.0, 1.0),
+        "b": (None, 5.0, 5.0),
+        "c": (None, None, None),
+        "d": ("higher in well", 1.0, 8.0),
+    }
 
 
 def test_a_numeric_target_has_a_correlation():
     table = answer(Selection(selected=[0], scores=np.ones(4)), data=toy([0.5, 1.0, 2.0, 3.5]))
-    r = dict(zip(table.columns["feature"], table.cells("correlation"), strict=True))
+    r = {name: found for name, (found,) in rows(table, "correlation").items()}
     assert r["c"] == pytest.approx(np.corrcoef([0, 0, 2, 4], [0.5, 1, 2, 3.5])[0, 1])
     assert r["d"] == pytest.approx(np.corrcoef([1, 7, 9], [0.5, 2, 3.5])[0, 1]) and r["b"] is None
     assert table.cells("direction")[2] == "rises with class"
 
 
 def test_names_that_meet_are_distinguished():
-    data = toy(["x_rank", "x_rank", "y", "y"])
-    stages = [
-        (name, Selection(selected=[0], scores=np.ones(4))) for name in ("mean_x", "mean_x", "l")
-    ]
-    names = list(feature_table(NAMES, stages, data).columns)
-    assert "mean_x_1_rank" in names and "mean_x_2_rank" in names
-    stages = [("mean_x", stages[0][1]), stages[2]]
-    assert {"mean_x_rank", "mean_x_rank_2"} <= set(feature_table(NAMES, stages, data).columns)
+    data, found = toy(["x_rank", "x_rank", "y", "y"]), Selection(selected=[0], scores=np.ones(4))
+
+    def names(*stages):
+        return set(feature_table(NAMES, [(stage, found) for stage in stages], data).columns)
+
+    assert {"mean_x_1_rank", "mean_x_2_rank"} <= names("mean_x", "mean_x", "l")
+    assert {"mean_x_rank", "mean_x_rank_2"} <= names("mean_x", "l")
 
 
 def test_pairs_that_were_tested_stand_by_p_with_the_weight_they_have():
@@ -158,14 +143,12 @@ def test_pairs_that_were_tested_stand_by_p_with_the_weight_they_have():
         pair_weights=weights,
     )
     table = pair_table(NAMES, [("tested", found)])
-    assert [*zip(*map(table.cells, ("feature", "with")), strict=True)] == [
-        ("a", "d"),
-        ("b", "d"),
-        ("a", "b"),
+    columns = ("feature", "with", "weight", "G2", "df", "q", "kept")
+    assert [*zip(*map(table.cells, columns), strict=True)] == [
+        ("a", "d", 2.0, 9.0, 2, 0.03, True),
+        ("b", "d", None, 4.0, 2, 0.21, False),
+        ("a", "b", 0.2, 1.0, 2, 0.6, False),
     ]
-    assert table.cells("weight") == [2.0, None, 0.2] and table.cells("G2") == [9.0, 4.0, 1.0]
-    assert table.cells("df") == [2, 2, 2] and table.cells("q") == [0.03, 0.21, 0.6]
-    assert table.cells("kept") == [True, False, False]
     # p of a pair is not p of a feature, also where there are as many of both.
     assert "p" not in feature_table(NAMES, [("tested", found)]).columns
 

@@ -1,7 +1,8 @@
-"""Columns that every stage keeps: greedy filters start from them, others add them."""
+"""Columns that every stage keeps, and weights of rows: honoured, recorded, or refused by name."""
 
 import attrs
 import numpy as np
+import polars
 import pytest
 
 import fsframe
@@ -43,10 +44,6 @@ def test_other_methods_add_them_and_later_stages_see_them(data):
     assert record.stages[0].selection.scores.tobytes() == alone.scores.tobytes()
 
 
-def test_they_are_part_of_what_a_run_is_known_by(data):
-    assert _keeping(data, 0).sha256 != data.sha256 != _keeping(data, 1).sha256
-
-
 @pytest.mark.parametrize("chain", ["mim:top=2 npfs:n=20", "relieff ensemble:n=6,top=2",
                                    "relieff turf:top=2", "npfs:base=(mim:top=2),n=20"])  # fmt: skip
 def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(data, chain):
@@ -61,38 +58,77 @@ def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(data
         assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist())
 
 
-def test_where_they_would_pass_for_findings_they_are_refused(data):
-    with pytest.raises(DataError, match=r"null=published compares.*--keep"):
-        fsframe.Chain.parse("mim:top=2 npfs:null=published").run(_keeping(data, 0))
-    with pytest.raises(DataError, match="stability"):
-        fsframe.stability("mim:top=2", _keeping(data, 0), n=5)
-
-
-def test_every_fold_keeps_them(data):
+def test_where_they_would_pass_for_findings_they_are_refused_and_folds_keep_them(data):
     kept = _keeping(data, 5)
-    chain = "cross-validation:base=(mim:top=1 knn),folds=3,repeats=1"
-    assert fsframe.Chain.parse(chain).run(kept).scores[5] == 1.0
-    assert fsframe.Chain.parse(chain).run(data).scores[5] < 1.0
+    assert kept.sha256 != data.sha256 != _keeping(data, 1).sha256 != kept.sha256
+    with pytest.raises(DataError, match=r"null=published compares.*--keep"):
+        fsframe.Chain.parse("mim:top=2 npfs:null=published").run(kept)
+    with pytest.raises(DataError, match="stability"):
+        fsframe.stability("mim:top=2", kept, n=5)
+    folds = fsframe.Chain.parse("cross-validation:base=(mim:top=1 knn),folds=3,repeats=1")
+    assert folds.run(data).scores[5] < folds.run(kept).scores[5] == 1.0
 
 
-def test_frames_and_the_command_line_name_them(tmp_path):
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    X = rng.standard_normal((40, 4)) + np.outer(y, [3, 0, 0, 0])
-    lines = ["a,b,c,d,class", *(",".join(map(str, (*x, k))) for x, k in zip(X, y, strict=True))]
+def test_the_command_line_names_them(tmp_path):
+    lines = [f"{k % 2 * 3 + k % 3},{k % 5},{k % 7},{k % 11},{k % 2}" for k in range(40)]
     path = tmp_path / "t.csv"
-    path.write_text("\n".join(lines))
-    done = run("chain", "mim:top=1", "on", str(path), "--keep", "c", "--no-out", "--json")
+    path.write_text("\n".join(["a,b,c,d,class", *lines]))
+    done = run(f"chain mim:top=1 on {path} --keep c --no-out --json")
     assert done.code == 0 and sorted(done.json["selected"]) == ["a", "c"]
-    assert fsframe.read(path, keep="c").keep.tolist() == [False, False, True, False]
-    done = run("chain", "mim:top=1", "on", str(path), "--keep", "class", "--no-out")
+    done = run(f"chain mim:top=1 on {path} --keep class --no-out")
     assert done.code == 4 and "is the label and cannot be kept (--keep)" in done.err
+
+
+def test_kept_columns_leave_something_to_select_and_are_not_excluded():
+    X, y = np.random.default_rng(0).integers(0, 4, (40, 4)), np.arange(40) % 2
     with pytest.raises(DataError, match="nothing left to select"):
         Dataset.from_arrays(X, y, keep=[0, 1, 2, 3])
     with pytest.raises(RequestError, match="cannot be both excluded and always kept"):
-        excluding = fsframe.selectors["mrmr"](exclude=("f1",))
-        excluding.select(Dataset.from_arrays(X, y, keep=[0]))
-    two = Dataset.from_arrays(
-        np.c_[X, y * 3 + rng.integers(0, 2, 40)], y, categorical=[4], keep=[4]
-    )
-    assert two.encoded("onehot").keep.tolist() == [False] * 4 + [True] * 4
+        fsframe.selectors["mrmr"](exclude=("f1",)).select(Dataset.from_arrays(X, y, keep=[0]))
+    levels = Dataset.from_arrays(X, y, categorical=[3], keep=[3]).encoded("onehot")
+    assert levels.keep.tolist() == [False] * 3 + [True] * 4
+
+
+@pytest.fixture(scope="module")
+def weighted(data):
+    return Dataset.from_arrays(data.X, data.y, weights=np.arange(60) % 3, weight_name="times")
+
+
+def test_class_sizes_digest_and_record_know_weights(data, weighted):
+    sizes = np.bincount(data.y, weights=np.arange(60) % 3)
+    assert weighted.class_sizes().tolist() == sizes.tolist()
+    assert weighted.sha256 != data.sha256
+    record = fsframe.Chain.parse("mim:top=2").run(weighted)
+    assert record.environment["weights"] == {"name": "times", "sum": 60}
+    assert "weights times: 60 rows in all" in repr(weighted)
+    with pytest.raises(DataError, match=r"rows have weights \('times'\)"):
+        fsframe.evaluate("mim:top=2 knn", weighted, folds=3, repeats=1)
+
+
+@pytest.fixture
+def times(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,times,b,class\n1,2,5,x\n3,1,2,y\n2,0,1,x\n4,3,2,y\n2,1,1,x\n")
+    return path
+
+
+def test_weights_are_read_with_the_table(times):
+    data = fsframe.read(times, weight="times")
+    assert data.counts.tolist() == [2, 1, 0, 3, 1] and data.feature_names == ("a", "b")
+    frame = polars.read_csv(times)
+    assert Dataset.from_frame(frame, "class", weight="times").sha256 == data.sha256
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ("--weight times", ""),
+        ("--weight a", "row 1 has 0.5"),
+        ("--weight class", "cannot be weights"),
+    ],
+    ids=["whole numbers", "fractions", "the label"],
+)
+def test_only_whole_numbers_that_are_no_label_can_be_weights(times, roles, said):
+    times.write_text(times.read_text().replace("\n1,", "\n0.5,"))
+    done = run(f"chain mim:top=1 on {times} --label class {roles} --no-out --json")
+    assert done.code == (4 if said else 0) and said in done.err

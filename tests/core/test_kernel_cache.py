@@ -20,24 +20,14 @@ from fsframe.kernels import compiled
 from fsframe.kernels.compiled import njit
 from fsframe.system import user_number
 
-KERNEL = """
-from fsframe.kernels.compiled import njit
+from .small_kernels import KERNEL, python, write_package
 
-@njit()
-def triple(x):
-    return 3 * x
-"""
-_UNSET = ("NUMBA_CACHE_DIR", "FSFRAME_KERNELS")
 ASK = "from kernels.small import triple; print(triple(2))"
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    folder = tmp_path / "kernels"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("")
-    (folder / "small.py").write_text(KERNEL)
-    return folder
+    return write_package(tmp_path / "kernels", small=KERNEL.format(factor=3))
 
 
 @pytest.fixture
@@ -67,51 +57,51 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.kernel"))
 
 
-def test_every_truncation_and_flip_of_a_kernel_is_thrown_away(module: ModuleType) -> None:
+@pytest.fixture
+def kept(module: ModuleType, tmp_path: Path) -> Path:
+    """The file of a kernel that has been compiled for whole numbers."""
     assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parents[1])
-    sound = file.read_bytes()
+    (file,) = files(tmp_path)
+    return file
+
+
+def test_every_truncation_and_flip_of_a_kernel_is_thrown_away(module, kept) -> None:
+    sound = kept.read_bytes()
     assert hits(module.triple, 2) == 1
     places = [0, 5, 20, 40, 83, 84, 90, *range(100, len(sound), len(sound) // 20), len(sound) - 1]
     damaged = [bytes((*sound[:at], sound[at] ^ 0x20, *sound[at + 1 :])) for at in places]
     damaged += [sound[:length] for length in (0, 1, 50, 84, 90, len(sound) // 2, len(sound) - 1)]
     damaged += [sound + b"x", b"\x80\x04."]
     for content in damaged:
-        file.write_bytes(content)
+        kept.write_bytes(content)
         assert hits(module.triple, 2) == 0
         assert hits(module.triple, 2) == 1, "what replaced the damaged file is sound"
 
 
-def test_a_sealed_file_of_another_kernel_is_not_used(module: ModuleType) -> None:
+def test_a_sealed_file_of_another_kernel_is_not_used(module, tmp_path) -> None:
     assert module.triple(2) == 6 and module.triple(2.5) == 7.5
-    one, other = files(Path(str(module.__file__)).parents[1])
+    one, other = files(tmp_path)
     shutil.copy(one, other)
     # The bytes are whole, the machine code is that of another signature: it must not be run.
     assert hits(module.triple, 2) + hits(module.triple, 2.5) == 1
 
 
-def test_a_folder_in_place_of_the_file_costs_the_cache_only(module: ModuleType) -> None:
-    assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parents[1])
-    file.unlink()
-    file.mkdir()
+def test_a_folder_in_place_of_the_file_costs_the_cache_only(module, kept) -> None:
+    kept.unlink()
+    kept.mkdir()
     assert hits(module.triple, 2) == 0
 
 
-def test_files_of_older_sources_go_when_newer_are_kept(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_older_sources_go_when_newer_are_kept(module, monkeypatch, tmp_path) -> None:
     assert module.triple(2) == 6
-    (old,) = files(Path(str(module.__file__)).parents[1])
+    (old,) = files(tmp_path)
     monkeypatch.setattr(compiled, "_sources", lambda folder: "0123456789abcdef")
     assert hits(module.triple, 2) == 0
-    (new,) = files(Path(str(module.__file__)).parents[1])
+    (new,) = files(tmp_path)
     assert new != old
 
 
-def test_a_home_that_is_not_known_is_no_folder_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_is_not_known_is_no_folder_here(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("FSFRAME_KERNELS", raising=False)
     monkeypatch.setattr(config, "CACHE_DIR", "")
@@ -120,9 +110,7 @@ def test_a_home_that_is_not_known_is_no_folder_here(
     assert list(compiled._folders(tmp_path / "m.py")) == [tmp_path / "__pycache__"]
 
 
-def test_a_temporary_folder_that_others_can_write_to_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_temporary_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o700)
     monkeypatch.setenv("FSFRAME_KERNELS", str(shared))
@@ -171,21 +159,15 @@ OPENED: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
 
 @pytest.mark.parametrize("what", OPENED)
 def test_a_kernel_that_somebody_else_can_have_written_is_not_read(
-    module: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    what: str,
+    module, tmp_path, monkeypatch, capsys, what, kept
 ) -> None:
-    assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parents[1])
     mark = tmp_path / "mark"
-    forge(file, mark)
+    forge(kept, mark)
     assert hits(module.triple, 2) == 0
     assert mark.is_dir(), "this forgery works where its writer is trusted"
     mark.rmdir()
-    forge(file, mark)
-    OPENED[what](file, monkeypatch)
+    forge(kept, mark)
+    OPENED[what](kept, monkeypatch)
     capsys.readouterr()
     assert hits(module.triple, 2) == 0
     assert not mark.exists()
@@ -193,37 +175,29 @@ def test_a_kernel_that_somebody_else_can_have_written_is_not_read(
     assert "are not used, since it " in said and "set NUMBA_CACHE_DIR" in said
 
 
-def test_kernels_of_a_stranger_are_replaced_by_own_ones_elsewhere(
-    module: ModuleType, tmp_path: Path
-) -> None:
-    assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parents[1])
-    file.parent.chmod(0o777)
+def test_kernels_of_a_stranger_are_replaced_by_own_ones_elsewhere(module, tmp_path, kept) -> None:
+    kept.parent.chmod(0o777)
     assert hits(module.triple, 2) == 0
     (own,) = files(tmp_path / "cache")
     assert own.stat().st_mode & 0o022 == own.parent.stat().st_mode & 0o022 == 0
     assert hits(module.triple, 2) == 1
 
 
-def test_own_folders_and_files_are_closed_to_others_whatever_the_umask(
-    module: ModuleType,
-) -> None:
+def test_own_folders_and_files_are_closed_to_others_whatever_the_umask(module, tmp_path) -> None:
     before = os.umask(0)
     try:
         assert module.triple(2) == 6
     finally:
         os.umask(before)
-    (file,) = files(Path(str(module.__file__)).parents[1])
+    (file,) = files(tmp_path)
     assert file.stat().st_mode & 0o022 == file.parent.stat().st_mode & 0o022 == 0
     assert hits(module.triple, 2) == 1
 
 
 @pytest.mark.skipif(user_number() != 0, reason="only root can give away")
-def test_a_folder_given_to_another_user_is_not_used(
-    module: ModuleType, package: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_given_to_another_user_is_not_used(module, package, capsys, tmp_path) -> None:
     assert module.triple(2) == 6
-    (file,) = files(package.parent / "__pycache__")
+    (file,) = files(tmp_path / "__pycache__")
     os.chown(file.parent, 4242, 4242)
     assert hits(module.triple, 2) == 0
     told = f"compiled kernels in {file.parent} are not used, since it belongs to"
@@ -235,9 +209,7 @@ def test_a_folder_given_to_another_user_is_not_used(
     assert "not used" not in capsys.readouterr().err
 
 
-def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_of_a_stranger_above_the_folder_is_not_followed(tmp_path, monkeypatch) -> None:
     target = tmp_path / "target"
     (target / "kernels").mkdir(parents=True)
     link = tmp_path / "link"
@@ -248,7 +220,7 @@ def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
     assert found.startswith(f"is reached by a link, {link}, that belongs to")
 
 
-def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_private_group_of_the_owner_may_write(monkeypatch) -> None:
     grp, pwd = pytest.importorskip("grp"), pytest.importorskip("pwd")
     people = {7: pwd.struct_passwd(("ann", "x", 7, 70, "", "/", "/"))}
     groups = {
@@ -275,21 +247,6 @@ def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatc
     system.is_private_group.cache_clear()
 
 
-def ask(package: Path, code: str = ASK, **environ: str) -> tuple[str, str]:
-    """What a process of its own says on stdout and stderr."""
-    inherited = {k: v for k, v in os.environ.items() if k not in _UNSET}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=package.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**inherited, **environ},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
-
-
 @pytest.fixture
 def blocked(package: Path, tmp_path: Path) -> dict[str, str]:
     """Files stand where the folders beside the module and of the user would be."""
@@ -299,26 +256,22 @@ def blocked(package: Path, tmp_path: Path) -> dict[str, str]:
 
 
 def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_reported(
-    module: ModuleType,
-    package: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    module, package, tmp_path, monkeypatch, capsys
 ) -> None:
     chosen = tmp_path / "chosen"
     # As numba reads NUMBA_CACHE_DIR.
     monkeypatch.setattr(config, "CACHE_DIR", str(chosen))
     assert hits(module.triple, 2) == 0 and hits(module.triple, 2) == 1
-    assert len(files(chosen)) == 1 and not files(package.parent / "__pycache__")
+    assert len(files(chosen)) == 1 and not files(tmp_path / "__pycache__")
     monkeypatch.setattr(config, "CACHE_DIR", os.devnull)
-    assert hits(module.triple, 2) == 0 and len(files(package.parent / "__pycache__")) == 1
+    assert hits(module.triple, 2) == 0 and len(files(tmp_path / "__pycache__")) == 1
     assert f"NUMBA_CACHE_DIR={os.devnull} cannot be used" in capsys.readouterr().err
 
 
-def test_kernels_keep_no_folder_of_a_package_alive(package: Path, tmp_path: Path) -> None:
+def test_kernels_keep_no_folder_of_a_package_alive(package, tmp_path) -> None:
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(package, elsewhere / "kernels")
-    assert ask(package)[0] == "6" and files(tmp_path / "__pycache__")
+    assert python(ASK, tmp_path)[0] == "6" and files(tmp_path / "__pycache__")
     # What an uninstaller removes: its own files, their byte code, and folders that are then empty.
     for found in [*package.rglob("*.py"), *package.rglob("*.pyc")]:
         found.unlink()
@@ -326,23 +279,14 @@ def test_kernels_keep_no_folder_of_a_package_alive(package: Path, tmp_path: Path
         folder.rmdir()
     # An editable installation finds its packages after everything that lies on the path.
     later = f"import sys; sys.path.append({str(elsewhere)!r}); {ASK}"
-    assert ask(package, later)[0] == "6"
-
-
-def test_a_read_only_installation_keeps_its_kernels_with_the_user(
-    module: ModuleType, package: Path, tmp_path: Path
-) -> None:
-    (package.parent / "__pycache__").write_text("")
-    assert module.triple(2) == 6
-    assert len(files(tmp_path / "cache" / "fsframe")) == 1
-    assert hits(module.triple, 2) == 1
+    assert python(later, tmp_path)[0] == "6"
 
 
 def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
-    package: Path, tmp_path: Path, blocked: dict[str, str]
+    package, tmp_path, blocked
 ) -> None:
     worker = f"import subprocess, sys; {ASK}; subprocess.run([sys.executable, '-c', {ASK!r}])"
-    answer, said = ask(package, worker, **blocked)
+    answer, said = python(worker, tmp_path, **blocked)
     assert answer.split() == ["6", "6"]
     assert said.count("compiling") == 1, "the worker found what its parent had compiled"
     assert said.count("cached in a temporary folder only") == 1
@@ -350,24 +294,22 @@ def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("name", "error"),
     [
-        "import tempfile\ndef no(*a, **k): raise OSError(30, 'Read-only file system')\n"
-        "tempfile.mkdtemp = no",
-        "import os\ndef no(*a, **k): raise OSError(28, 'No space left on device')\nos.replace = no",
+        ("tempfile.mkdtemp", OSError(30, "Read-only file system")),
+        ("os.replace", OSError(28, "No space left on device")),
     ],
     ids=["no folder at all", "the disk is full"],
 )
-def test_without_any_folder_kernels_are_compiled_and_it_is_reported(
-    package: Path, blocked: dict[str, str], fault: str
-) -> None:
-    answer, said = ask(package, f"{fault}\n{ASK}", **blocked)
+def test_without_any_folder_kernels_are_compiled_and_it_is_reported(package, blocked, name, error):
+    fault = f"import os, tempfile\ndef no(*a, **k): raise {error!r}\n{name} = no"
+    answer, said = python(f"{fault}\n{ASK}", package.parent, **blocked)
     assert answer == "6"
     assert "compiled kernels cannot be cached and are compiled in every process" in said
     assert not files(package.parent)
 
 
-def test_two_processes_that_compile_at_once_leave_sound_files(package: Path) -> None:
+def test_two_processes_that_compile_at_once_leave_sound_files(package) -> None:
     each = "from kernels.small import triple; print(triple({}), triple({}))"
     orders = [("2", "2.5"), ("2.5", "2")]
     running = [
@@ -382,5 +324,5 @@ def test_two_processes_that_compile_at_once_leave_sound_files(package: Path) -> 
     ]
     said = [process.communicate()[0].split() for process in running]
     assert said == [["6", "7.5"], ["7.5", "6"]]
-    answer, told = ask(package, each.format(2, 2.5))
+    answer, told = python(each.format(2, 2.5), package.parent)
     assert answer == "6 7.5" and "compiling" not in told

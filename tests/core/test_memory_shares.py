@@ -51,6 +51,17 @@ def test_shares_come_to_no_more_than_the_bound(text, number):
     assert (found.shared > 0) == (number > 0)
 
 
+def test_workers_share_one_copy_or_have_one_each_and_elsewhere_limits_of_their_own(monkeypatch):
+    chain, data, one = Chain.parse("mim"), table(), working_memory(60, 5000)
+    for can, copies in ((True, 1), (False, 3)):
+        monkeypatch.setattr("fsframe.chains.stage.CAN_SHARE_MEMORY", can)
+        found = shares_of(chain, data, 500_000_000, workers(3))
+        assert found.shared == copies * data.matrix.nbytes
+    elsewhere = shares_of(chain, data, 500_000_000, workers(3, mappable=False))
+    assert (elsewhere.fits, elsewhere.table) == (1, 0)
+    assert elsewhere.room == working_memory(60, 5000, 1) - one
+
+
 def test_what_is_known_of_the_columns_of_a_table_in_parts_is_counted(tmp_path):
     rng = np.random.default_rng(0)
     with h5py.File(tmp_path / "t.h5", "w") as file:
@@ -68,25 +79,21 @@ def test_the_way_a_method_takes_does_not_depend_on_workers(text):
     assert len(routes) == 1
 
 
-def test_folds_inside_folds_copy_the_rows_twice():
+def test_inner_folds_and_a_classifier_on_all_columns_are_counted():
     data = table()
-    one, two = (
-        shares_of(Chain.parse(f"cross-validation:base=({base})"), data, 10**8)
-        for base in ("mim:top=5", "mim:top={5,6}")
-    )
-    assert (one.copied, two.copied) == (data.matrix.nbytes, 2 * data.matrix.nbytes)
 
+    def shares(base, bound=10**8):
+        return shares_of(Chain.parse(f"cross-validation:base=({base}"), data, bound)
 
-def test_a_classifier_on_all_columns_is_counted():
-    alone, beside = (
-        Chain.parse(f"cross-validation:base=(mim:top=5 margin),all-features={word}")
-        for word in ("no", "yes")
-    )
-    bound = working_memory(60, 5000) + 6 * table().nbytes
-    assert shares_of(alone, table(), bound) is not None
+    # Folds inside folds copy the rows twice.
+    assert shares("mim:top=5)").copied == data.matrix.nbytes
+    assert shares("mim:top={5,6})").copied == 2 * data.matrix.nbytes
+    bound = working_memory(60, 5000) + 6 * data.nbytes
+    assert shares("mim:top=5 margin),all-features=no", bound) is not None
+    beside = "mim:top=5 margin),all-features=yes"
     with pytest.raises(RequestError, match=r"a fit at least 9\.6 MB add up to"):
-        shares_of(beside, table(), bound - 1)
-    assert shares_of(beside, table(), bound).one_fit == 4 * table().nbytes
+        shares(beside, bound - 1)
+    assert shares(beside, bound).one_fit == 4 * data.nbytes
 
 
 @pytest.mark.parametrize("text", CHAINS)
@@ -101,10 +108,6 @@ def test_a_refusal_names_a_size_that_does(text, executor):
         shares_of(chain, data, enough - 2 * 10**6, executor)
 
 
-def test_without_a_bound_nothing_is_divided():
-    assert shares_of(Chain.parse("mim"), table(), None, workers(4)) is None
-
-
 def test_a_run_that_continues_with_another_bound_keeps_its_algorithms():
     chain, data = Chain.parse("mim npfs"), table()
     begun = shares_of(chain, data, 2 * 10**8)
@@ -112,6 +115,7 @@ def test_a_run_that_continues_with_another_bound_keeps_its_algorithms():
     assert later.route == begun.route == route_of(chain, data, 2 * 10**8)
     assert later.one_fit > begun.one_fit
     assert route_of(chain, data, None) == DEFAULT_MEMORY
+    assert shares_of(chain, data, None, workers(4)) is None
 
 
 def test_a_fit_refuses_what_not_even_copies_of_the_table_fit_into():
@@ -138,18 +142,13 @@ def test_bits_under_a_bound_do_not_depend_on_workers():
 
 
 def test_what_a_share_does_not_hold_is_refused_and_never_done_another_way():
-    data = Dataset.from_arrays(*_rows(400, 3))
+    data = table(400, 3)
     chain = Chain.parse("im4e")
     # 48 · 400² bytes are 7.7 MB: stored where the run has 8 MB, though this share of it is less
     with pytest.raises(RequestError, match=r"distances between all pairs of 400 rows.*workers"):
         chain.select(data, run=Run(memory=4_000_000, route_memory=8_000_000))
     streamed = chain.select(data, run=Run(memory=4_000_000, route_memory=5_000_000))
     assert streamed.selected.size
-
-
-def _rows(n, p):
-    rng = np.random.default_rng(1)
-    return rng.standard_normal((n, p)), np.arange(n) % 2
 
 
 MEASURED = """
@@ -208,20 +207,15 @@ def test_fits_hold_what_they_may_and_no_more():
 
 @pytest.mark.parametrize(
     ("chain", "columns"),
-    [
-        ("mim:top=20 sklearn:estimator=sklearn.svm.SVC", 20),
-        ("mim:top=20 jmi:top=5 sklearn:estimator=sklearn.svm.SVC", 5),
-        ("mim:top=900 sklearn:estimator=sklearn.svm.SVC", 30),
-        ("mim:top=0.5 sklearn:estimator=sklearn.svm.SVC", None),
-    ],
+    [("mim:top=20", 20), ("mim:top=20 jmi:top=5", 5), ("mim:top=900", 30), ("mim:top=0.5", None)],
 )
 def test_stages_behind_a_known_number_of_columns_are_counted(chain, columns):
+    chain += " sklearn:estimator=sklearn.svm.SVC"
     methods = [stage.method for stage in Chain.parse(chain).stages]
     copies = methods[-1].table_copies
     assert copies > 0
-    expected = (
-        0.0 if columns is None else max((copies + 1) * columns / 30, columns < 20 and 20 / 30)
-    )
+    least = 20 if columns == 5 else 0
+    expected = 0.0 if columns is None else max((copies + 1) * columns, least) / 30
     assert most_tables_held(methods, 30) == pytest.approx(expected)
     folds = Chain.parse(f"cross-validation:base=({chain}),all-features=false").stages[0].method
     assert folds.tables_held(30) == pytest.approx(expected)
@@ -244,18 +238,12 @@ def test_the_limit_that_compare_names_is_enough_for_every_chain(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "p", "advised"),
-    [
-        ("im4e", 20_000, True),
-        ("im4e", 900, False),
-        ("anova-f:top=5 im4e", 20_000, False),
-        ("mim:top=5 im4e", 20_000, False),
-    ],
+    [("im4e", 20_000, True), ("im4e", 900, False), ("mim:top=5 im4e", 20_000, False)],
 )
 def test_a_filter_is_advised_where_it_would_help_and_sizes_have_the_units_of_the_limit(
-    text: str, p: int, advised: bool
-) -> None:
+    text, p, advised
+):
     data = Dataset.from_arrays(np.zeros((200, p)), np.arange(200) % 2)
     with pytest.raises(RequestError, match=r"^30\.0 MB of memory is not enough") as refused:
         shares_of(Chain.parse(text), data, 30_000_000)
-    assert ("put a filter" in str(refused.value)) == advised
-    assert "iB" not in str(refused.value)
+    assert ("put a filter" in str(refused.value)) == advised and "iB" not in str(refused.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
@@ -147,47 +146,34 @@ def test_wrong_declarations_are_refused(table: Dataset, declared: Any, told: str
         Keep(kept=(1,), declared=declared).select(table)
 
 
-def test_an_axis_is_a_whole_number() -> None:
-    with pytest.raises(TypeError):
-        Selection(selected=[], scores=[], model_columns={"w": 0.5})
-
-
-def test_declarations_travel_between_processes_and_to_units(table: Dataset) -> None:
+def test_declarations_travel_between_processes_to_units_and_in_run_files(table, tmp_path) -> None:
     found = Keep(kept=(5, 3)).select(table)
+    bare = attrs.evolve(found, model_columns={})
+
+    def record_of(selection: Selection, **more: Any) -> RunRecord:
+        return RunRecord(
+            chain="keep",
+            data=DataRecord.from_dataset(table),
+            stages=(StageRecord(name="keep", selection=selection),),
+            selected=found.selected,
+            scores=found.scores,
+            **more,
+        )
+
+    def stored(selection: Selection) -> Selection:
+        file = write_run(tmp_path / "run.h5", record_of(selection), overwrite=True)
+        return load_run(file).stages[0].selection
+
     (unpacked,), _ = unpack_selections(pack_selections([found]), (P, 6))
-    for copy in (pickle.loads(pickle.dumps(found)), unpacked):
+    for copy in (pickle.loads(pickle.dumps(found)), unpacked, stored(found)):
         assert dict(copy.model_columns) == dict(found.model_columns)
         assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
-    assert not reduced(found, {"scores"}).model_columns
-
-
-def record_of(table: Dataset, found: Selection) -> RunRecord:
-    return RunRecord(
-        chain="keep",
-        data=DataRecord.from_dataset(table),
-        stages=(StageRecord(name="keep", selection=found),),
-        selected=found.selected,
-        scores=found.scores,
-    )
-
-
-def test_declarations_are_kept_in_the_run_file(table: Dataset, tmp_path: Path) -> None:
-    found = Keep(kept=(5, 3)).select(table)
-    record = record_of(table, found)
-    loaded = load_run(write_run(tmp_path / "run.h5", record))
-    copy = loaded.stages[0].selection
-    assert copy is not None and dict(copy.model_columns) == dict(found.model_columns)
-    assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
-    bare = record_of(table, attrs.evolve(found, model_columns={}))
-    bare = attrs.evolve(bare, created=record.created)
-    assert bare.digests() == record.digests()
-    assert first_difference(record, bare) == "/stages/00-keep/model_columns"
-
-
-def test_a_run_file_without_declarations_reads_as_undeclared(
-    table: Dataset, tmp_path: Path
-) -> None:
-    found = attrs.evolve(Keep(kept=(5, 3)).select(table), model_columns={})
-    copy = load_run(write_run(tmp_path / "run.h5", record_of(table, found))).stages[0].selection
-    assert copy is not None and not copy.model_columns
-    assert not Reader().select(table, copy).tables
+    for copy in (stored(bare), reduced(found, {"scores"})):
+        assert not copy.model_columns and not Reader().select(table, copy).tables
+    with pytest.raises(TypeError):
+        Selection(selected=[], scores=[], model_columns={"w": 0.5})
+    # They enter no digest, and a record read back without them differs.
+    record = record_of(found)
+    without = record_of(bare, created=record.created)
+    assert without.digests() == record.digests()
+    assert first_difference(record, without) == "/stages/00-keep/model_columns"

@@ -1,4 +1,4 @@
-"""The core names no bundled method: what a method is used for is declared by its entry."""
+"""The core names no bundled method: entries declare uses and words of the field."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.registry import classifiers, measures, selectors, stability_metrics
-from fsframe.registry.registry import Registry
+from fsframe.errors import RequestError
+from fsframe.registry import (
+    classifiers,
+    measures,
+    nulls,
+    regressors,
+    selectors,
+    stability_metrics,
+    writers,
+)
+from fsframe.registry.registry import Registry, find_offer
 
 CORE = Path(fsframe.__file__).parent
 
@@ -68,6 +77,8 @@ def _is_chain(text: str, names: set[str]) -> bool:
 def test_no_text_of_the_core_is_a_bundled_method_or_a_chain_of_them() -> None:
     names = _of_plugins()
     assert {"immigrate", "weighted-knn", "nogueira", "mim"} <= names
+    assert _is_chain("weighted-knn", names) and _is_chain("mim:top=5 immigrate", names)
+    assert not _is_chain("a filter such as mim", names) and not _is_chain("", names)
     found: dict[str, set[str]] = {}
     for path in sorted(CORE.rglob("*.py")):
         own = {text for text in _strings(path) if _is_chain(text, names)}
@@ -75,14 +86,6 @@ def test_no_text_of_the_core_is_a_bundled_method_or_a_chain_of_them() -> None:
             found[str(path.relative_to(CORE))] = own
     # Instead of a further exception, declare a property of the entry or the method.
     assert found == EXCEPTIONS
-
-
-def test_the_search_finds_names_and_chains() -> None:
-    names = _of_plugins()
-    assert _is_chain("weighted-knn", names)
-    assert _is_chain("mim:top=5 immigrate", names)
-    assert not _is_chain("a filter such as mim", names)
-    assert not _is_chain("", names)
 
 
 def test_refusals_name_methods_that_have_the_property() -> None:
@@ -95,9 +98,54 @@ def test_refusals_name_methods_that_have_the_property() -> None:
     assert all(selectors[name].takes_nominal for name in named)
 
 
-def test_a_label_that_suits_no_stage_is_refused_before_parameters_are_checked() -> None:
-    generator = np.random.default_rng(0)
-    lasted = generator.random(20) + 0.1
-    data = fsframe.Dataset.from_arrays(generator.random((20, 3)), lasted, event=np.ones(20))
-    with pytest.raises(fsframe.DataError, match="boruta does not take"):
-        Chain.parse("boruta").check_request(data)
+REGISTRIES = (selectors, regressors, classifiers)
+
+
+KNOWN = sorted(
+    {
+        (word, stage)
+        for registry in REGISTRIES
+        for offer in registry.offers()
+        for word, stage in offer.entry.known_as.items()
+    }
+)
+
+
+@pytest.mark.parametrize(("word", "stage"), KNOWN)
+def test_a_word_of_the_field_is_answered_with_a_stage_that_can_be_used(word, stage):
+    assert not any(registry.matching(word) for registry in REGISTRIES)
+    with pytest.raises(RequestError, match=rf"no .* '{word}'\. Use .*`{stage}`"):
+        find_offer(word, *REGISTRIES)
+    # A stage that resamples others needs one.
+    Chain.parse(f"lasso {stage}" if stage in ("cpss", "knockoffs") else stage)
+
+
+def test_other_words_for_a_measure_are_answered_with_its_name():
+    known = [(o.name, *pair) for o in measures.offers() for pair in o.entry.known_as.items()]
+    assert ("matthews", "mcc", "matthews") in known
+    for own, word, name in known:
+        assert name == own and not measures.matching(word)
+        with pytest.raises(RequestError, match=rf"no measure '{word}'\. Use `{name}`"):
+            find_offer(word, measures)
+
+
+def test_capitals_and_hyphens_do_not_matter_and_kinds_are_told_where_several_are_meant():
+    for word in ("RandomForest", "random_forest", "Random-Forest"):
+        with pytest.raises(RequestError) as caught:
+            find_offer(word, *REGISTRIES)
+        assert str(caught.value).endswith(
+            "Use `importance` (a selector) or `sklearn:estimator=RandomForestClassifier` "
+            "(a classifier)"
+        )
+    with pytest.raises(RequestError, match=r"`fsframe methods` lists all$"):
+        find_offer("zzzz", *REGISTRIES)
+    with pytest.raises(RequestError, match=rf"no writer 'json'; there are {', '.join(writers)}$"):
+        find_offer("json", writers)
+
+
+@pytest.mark.parametrize("registry", [nulls, writers])
+def test_a_name_of_another_kind_is_told_its_kind(registry):
+    name, entry = next(iter(registry)), registry.offers()[0].entry
+    with pytest.raises(RequestError, match=rf"'{name}'. It is the {registry.kind} of .*") as caught:
+        find_offer(name, *REGISTRIES)
+    assert entry.summary in str(caught.value)

@@ -19,6 +19,7 @@ from fsframe.storage.checkpoint import Checkpoint
 from fsframe.table.dataset import Dataset
 from tests.same_process import fsframe
 
+ROOT = Path(__file__).parents[2]
 CHAIN = "mim:top=5 npfs:n=6,permutations=5,alpha=0.2 margin"
 
 
@@ -50,6 +51,9 @@ class Notes(Observer):
     def run_failed(self, error):
         self.heard.append(("failed", error))
 
+    def of(self, kind: str) -> list:
+        return [about for what, about in self.heard if what == kind]
+
 
 @pytest.fixture
 def notes(monkeypatch) -> Notes:
@@ -61,38 +65,38 @@ def notes(monkeypatch) -> Notes:
 def test_a_run_is_reported_from_its_beginning_to_its_end(notes, data, tmp_path, monkeypatch):
     # Each unit is written at once; what finishes within 0.2 s of another else waits for it.
     commit = Checkpoint.commit
-
-    def at_once(self, unit, content):
-        commit(self, unit, content)
-        self.flush()
-
-    monkeypatch.setattr(Checkpoint, "commit", at_once)
+    monkeypatch.setattr(
+        Checkpoint, "commit", lambda self, *unit: (commit(self, *unit), self.flush())
+    )
     record = Chain.parse(CHAIN).run(data, 3, tmp_path / "r.h5")
     kinds = [kind for kind, _ in notes.heard]
     assert kinds[0] == "began" and kinds[-1] == "ended"
     assert [kind for kind in kinds if kind != "kept"] == ["began", *["stage"] * 3, "ended"]
-    began = notes.heard[0][1]
+    (began,), (ended,) = notes.of("began"), notes.of("ended")
     assert began["chain"] == record.chain and began["seed"] == 3
     assert began["out"] == str(tmp_path / "r.h5")
-    stages = [about for kind, about in notes.heard if kind == "stage"]
-    assert stages == list(enumerate(record.stages))
-    assert notes.heard[-1][1].digests() == record.digests()
-    kept = [about for kind, about in notes.heard if kind == "kept"]
+    assert notes.of("stage") == list(enumerate(record.stages))
+    kept = notes.of("kept")
     assert kept and all(unit["start"] < unit["stop"] for unit in kept)
+    # Without a file nothing is kept, and results are the same.
+    notes.heard.clear()
+    again = Chain.parse(CHAIN).run(data, 3)
+    assert not notes.of("kept")
+    assert again.digests() == record.digests() == ended.digests()
 
 
-def test_without_a_file_nothing_is_kept_and_results_are_the_same(notes, data, tmp_path):
-    record = Chain.parse(CHAIN).run(data, 3)
-    assert "kept" not in [kind for kind, _ in notes.heard]
-    assert record.digests() == Chain.parse(CHAIN).run(data, 3, tmp_path / "r.h5").digests()
-
-
-def test_a_run_that_fails_is_reported(notes, data):
+def test_a_run_that_fails_is_reported(notes):
     constant = Dataset.from_arrays(np.ones((20, 3)), np.arange(20) % 2)
-    with pytest.raises(DataError):
+    with pytest.raises(DataError) as caught:
         Chain.parse("immigrate").run(constant)
-    kind, error = notes.heard[-1]
-    assert kind == "failed" and isinstance(error, DataError)
+    assert notes.heard[-1] == ("failed", caught.value)
+
+
+class Broken(Notes):
+    error: BaseException
+
+    def stage_ended(self, number, stage):
+        raise self.error
 
 
 @pytest.mark.parametrize(
@@ -100,15 +104,18 @@ def test_a_run_that_fails_is_reported(notes, data):
     [
         (ValueError("no room"), "ValueError: no room"),
         (SystemExit(3), "it tried to end the program (SystemExit: 3)"),
+        (KeyboardInterrupt(), ""),
     ],
+    ids=["an error", "an exit", "an interrupt, which is one"],
 )
 def test_an_observer_that_raises_costs_a_warning(monkeypatch, data, error, reason):
-    class Broken(Notes):
-        def stage_ended(self, number, stage):
-            raise error
-
     broken, sound = Broken(), Notes()
+    broken.error = error
     monkeypatch.setattr(requests, "_observers", lambda: Observers([broken, sound]))
+    if not reason:
+        with pytest.raises(KeyboardInterrupt):
+            Chain.parse("mim:top=2").run(data)
+        return
     record = Chain.parse("mim:top=2 margin").run(data)
     assert [kind for kind, _ in broken.heard] == ["began"]
     assert [kind for kind, _ in sound.heard] == ["began", "stage", "stage", "ended"]
@@ -124,16 +131,6 @@ def test_an_observer_that_exits_when_it_is_made_is_not_notified(monkeypatch, dat
     found = requests._observers()
     assert not found
     assert all("was not notified: SystemExit: 3" in text for text in found.warnings)
-
-
-def test_an_interrupt_while_an_observer_is_told_is_an_interrupt(monkeypatch, data):
-    class Interrupted(Notes):
-        def stage_ended(self, number, stage):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(requests, "_observers", lambda: Observers([Interrupted()]))
-    with pytest.raises(KeyboardInterrupt):
-        Chain.parse("mim:top=2").run(data)
 
 
 def test_the_log_of_runs_is_pythons(data, caplog):
@@ -160,33 +157,24 @@ def test_a_log_that_nobody_reads_computes_no_digest(data, caplog, monkeypatch):
     assert told[0].filename == __file__, "the caller's line is not named"
 
 
-def test_the_tracker_on_the_page_is_the_one_that_is_tested() -> None:
-    root = Path(__file__).parents[2]
-    code = (root / "tests/plugins/data/fake_tracker/fake_tracker.py").read_text(encoding="utf-8")
-    assert code in (root / "docs" / "hooks.md").read_text(encoding="utf-8")
-
-
-def test_every_hook_is_on_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
-    assert [hook for hook in HOOKS if f"| `{hook}` | `{HOOKS[hook].__name__}` |" not in page] == []
-
-
 def test_a_strangers_tracker_hears_of_a_run_from_the_command_line(tmp_path: Path) -> None:
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(30))
     (tmp_path / "t.csv").write_text(f"x,y,class\n{rows}\n")
-    log = tmp_path / "log.jsonl"
-    done = fsframe(
-        "chain", "mim:top=1", "on", "t.csv", "-q", cwd=tmp_path, fakes=["fake_tracker"],
-        env={"FAKE_TRACKER": str(log)},
-    )  # fmt: skip
-    assert done.code == 0, done.err
-    events = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [event["event"] for event in events if event["event"] != "kept"] == [
-        "began", "stage", "ended",
-    ]  # fmt: skip
-    (tmp_path / "t.mim.h5").unlink(missing_ok=True)
-    done = fsframe(
-        "chain", "mim:top=1", "on", "t.csv", "-o", "again.h5", cwd=tmp_path,
-        fakes=["fake_tracker"], env={"FAKE_TRACKER": str(tmp_path / "no" / "folder")},
-    )  # fmt: skip
-    assert done.code == 0 and "Tracker failed in run_began" in done.out + done.err
+
+    def run(out: str, log: Path) -> str:
+        line, env = f"chain mim:top=1 on t.csv -o {out}", {"FAKE_TRACKER": str(log)}
+        done = fsframe(line, cwd=tmp_path, fakes=["fake_tracker"], env=env)
+        assert done.code == 0, done.err
+        return done.out + done.err
+
+    run("r.h5", tmp_path / "log.jsonl")
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    events = [json.loads(line)["event"] for line in lines]
+    assert [event for event in events if event != "kept"] == ["began", "stage", "ended"]
+    said = run("again.h5", tmp_path / "no" / "folder")
+    assert "Tracker failed in run_began" in said
+    # The page shows this very tracker, and every hook.
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    tracker = ROOT / "tests/plugins/data/fake_tracker/fake_tracker.py"
+    assert tracker.read_text(encoding="utf-8") in page
+    assert [hook for hook in HOOKS if f"| `{hook}` | `{HOOKS[hook].__name__}` |" not in page] == []

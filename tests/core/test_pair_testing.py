@@ -64,14 +64,11 @@ def test_all_pairs_of_kept_columns_are_tested_and_those_of_the_largest_weights()
     assert tests.n_tested == 28
 
 
-def test_a_filter_that_looks_at_each_feature_alone_costs_no_allowance():
-    behind = Chain.parse("mim:top=5 immigrate:top=3").run(xor())
-    assert behind.pair_tests.tests.n_chosen_from == 10
-    together = Chain.parse("relieff:top=5 immigrate:top=3").run(xor())
-    assert together.pair_tests.tests.n_chosen_from == 28
-
-
-def test_without_pair_weights_nothing_is_tested():
+@pytest.mark.parametrize(
+    ("chain", "pairs"), [("mim:top=5 immigrate:top=3", 10), ("relieff:top=5 immigrate:top=3", 28)]
+)
+def test_a_filter_that_looks_at_each_feature_alone_costs_no_allowance(chain, pairs):
+    assert Chain.parse(chain).run(xor()).pair_tests.tests.n_chosen_from == pairs
     assert Chain.parse("mim:top=3").run(xor()).pair_tests is None
 
 
@@ -136,36 +133,6 @@ def test_a_numeric_target_is_tested_too():
     assert tests.pairs[0].tolist() == [0, 3] and "f" in tests.tables and not tests.problems(5)
 
 
-def test_unsound_tests_of_a_stranger_are_left_out_and_named(monkeypatch):
-    def unsound(self, data, columns, pairs, chosen_from, run):
-        return PairTests(
-            columns=columns, pairs=[[3, 1]], p_values=[2.0], q_values=[0.5], n_tested=1,
-            n_chosen_from=1,
-        )  # fmt: skip
-
-    monkeypatch.setattr(Interactions, "test_pairs", unsound)
-    record = Chain.parse("immigrate:top=3").run(xor())
-    assert record.pair_tests is None
-    (said,) = [text for text in record.warnings if "pairs" in text]
-    assert "columns a < b" in said and "from 0 to 1" in said
-
-
-def test_a_failing_test_costs_the_test_alone(monkeypatch):
-    def fails(self, data, columns, pairs, chosen_from, run):
-        raise RuntimeError("no luck")
-
-    monkeypatch.setattr(Interactions, "test_pairs", fails)
-    record = Chain.parse("immigrate:top=3").run(xor())
-    assert record.pair_tests is None and record.selected.size == 3
-    assert any("no luck" in text for text in record.warnings)
-
-
-def test_without_anybody_who_tests_the_answer_stands(monkeypatch):
-    monkeypatch.setattr(recording, "tester_offer", lambda: None)
-    record = Chain.parse("immigrate:top=3").run(xor())
-    assert record.pair_tests is None and not record.warnings
-
-
 def test_problems_of_tests_are_named():
     sound = PairTests(
         columns=[1, 2], pairs=[[1, 2]], p_values=[0.1], q_values=[0.1], n_tested=1, n_chosen_from=1
@@ -188,7 +155,30 @@ def test_problems_of_tests_are_named():
         assert any(words in text for text in found), (change, found)
 
 
-def test_a_method_that_only_says_so_is_refused(monkeypatch):
-    monkeypatch.setattr(recording, "tester_offer", lambda: selectors.offer("mim"))
+def unsound(self, data, columns, pairs, chosen_from, run):
+    return PairTests(
+        columns=columns, pairs=[[3, 1]], p_values=[2.0], q_values=[0.5], n_tested=1,
+        n_chosen_from=1,
+    )  # fmt: skip
+
+
+def fails(self, data, columns, pairs, chosen_from, run):
+    raise RuntimeError("no luck")
+
+
+@pytest.mark.parametrize(
+    ("part", "by", "words"),
+    [
+        ((Interactions, "test_pairs"), unsound, ["columns a < b", "from 0 to 1"]),
+        ((Interactions, "test_pairs"), fails, ["no luck"]),
+        ((recording, "tester_offer"), lambda: selectors.offer("mim"), ["has no test_pairs"]),
+        ((recording, "tester_offer"), lambda: None, []),
+    ],
+    ids=["unsound tests", "an error", "a method that only says so", "nobody"],
+)
+def test_without_sound_tests_the_answer_stands_and_says_why(monkeypatch, part, by, words):
+    monkeypatch.setattr(*part, by)
     record = Chain.parse("immigrate:top=3").run(xor())
-    assert any("has no test_pairs" in text for text in record.warnings)
+    assert record.pair_tests is None and record.selected.size == 3
+    assert len(record.warnings) == bool(words)
+    assert all(word in text for text in record.warnings for word in words)

@@ -7,8 +7,9 @@ import sys
 import textwrap
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
 
-import attrs
 import numpy as np
 import pytest
 
@@ -16,7 +17,6 @@ import fsframe
 from fsframe.chains.chain import Stage
 from fsframe.errors import EngineError, PluginError, RequestError, StoreError
 from fsframe.execution.engine import check_classes, differences, found_here
-from fsframe.method.ranking import rank_by_score
 from fsframe.params import param, real
 from fsframe.registry import default_manager, preferring
 from tests.command_line import fsframe as command
@@ -49,19 +49,10 @@ def table() -> fsframe.Dataset:
 
 
 def spread(**described):
-    @attrs.frozen(kw_only=True)
-    class Spread(fsframe.Selector):
-        """Features whose values spread widest."""
-
-        power: float = param(1.0, real(above=0), help="Exponent.")
-
-        def _select(self, data, upstream, run):
-            scores = np.ptp(data.X, axis=0) ** self.power
-            return fsframe.Selection(
-                selected=rank_by_score(scores)[: self.keep_count(scores.size, 10)], scores=scores
-            )
-
-    return fsframe.register(**described)(Spread)
+    """The class of `MODULE` in this session alone, registered."""
+    names = {"__name__": "a_session"}
+    exec(MODULE.format(decorator=""), names)
+    return fsframe.register(**described)(names["Spread"])
 
 
 @pytest.fixture
@@ -70,8 +61,8 @@ def module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     made = []
 
-    def make(name: str, decorator: str = "@fsframe.register"):
-        (tmp_path / f"{name}.py").write_text(MODULE.format(decorator=decorator))
+    def make(name: str, source: str = MODULE.format(decorator="@fsframe.register")):
+        (tmp_path / f"{name}.py").write_text(source)
         made.append(name)
         return __import__(name)
 
@@ -98,16 +89,8 @@ def test_a_registered_classifier_ends_a_chain():
     @fsframe.register
     class FirstClass(fsframe.Classifier):
         def _fit(self, data, upstream, run):
-            scores = np.eye(data.n_classes)[:1]
-            fitted = fsframe.FittedClassifier
-            return type(
-                "Fitted",
-                (fitted,),
-                {
-                    "predict": lambda self, X: np.zeros(len(X), dtype=np.int64),
-                    "predict_scores": lambda self, X: np.repeat(scores, len(X), axis=0),
-                },
-            )()
+            zeros = np.zeros((30, data.n_classes), dtype=np.int64)
+            return SimpleNamespace(predict=lambda X: zeros[:, 0], predict_scores=lambda X: zeros)
 
     data = table()
     fitted = fsframe.Chain.parse("mim:top=1 first-class").fit(data)
@@ -120,10 +103,6 @@ def test_a_registered_classifier_ends_a_chain():
 
 
 def test_a_registered_regressor_is_one_and_replaces_its_earlier_cell():
-    class Line:
-        def predict(self, X):
-            return X[:, 0] * 1.0
-
     for _ in range(2):
 
         @fsframe.register
@@ -131,7 +110,7 @@ def test_a_registered_regressor_is_one_and_replaces_its_earlier_cell():
             """The first column itself."""
 
             def _fit(self, data, upstream, run):
-                return Line()
+                return SimpleNamespace(predict=lambda X: X[:, 0] * 1.0)
 
     assert fsframe.regressors["first-column"] is FirstColumn
     assert fsframe.classifiers["first-column"] is FirstColumn
@@ -183,27 +162,20 @@ def test_an_unfinished_run_continues_with_the_same_code_only(tmp_path, module):
     assert found.code == 3
 
 
-def test_the_digest_is_of_what_the_code_does(module, tmp_path):
-    module("one_methods")
-    one = fsframe.selectors.offer("spread").version.split()[1]
-    (tmp_path / "two_methods.py").write_text("# moved\n\n" + MODULE.format(decorator=""))
-    import two_methods
+def test_the_digest_is_of_what_the_code_does(module):
+    def digest(name, source):
+        fsframe.register(name=name)(module(f"{name}_methods", source).Spread)
+        return fsframe.selectors.offer(name).version.split()[1]
 
-    assert fsframe.register(name="two")(two_methods.Spread)
-    assert fsframe.selectors.offer("two").version.split()[1] == one
-    sys.modules.pop("two_methods")
-    other = MODULE.format(decorator="").replace("** self.power", "* self.power")
-    (tmp_path / "three_methods.py").write_text(other)
-    import three_methods
-
-    fsframe.register(name="three")(three_methods.Spread)
-    assert fsframe.selectors.offer("three").version.split()[1] != one
-    sys.modules.pop("three_methods")
+    source = MODULE.format(decorator="")
+    one = digest("one", source)
+    assert digest("two", "# moved\n\n" + source) == one
+    assert digest("three", source.replace("** self.power", "* self.power")) != one
 
 
 def test_workers_import_the_class_by_its_module(module):
     # Not registered by its module: the worker does it, under the name that it has here.
-    fsframe.register(name="widest")(module("worker_methods", decorator="").Spread)
+    fsframe.register(name="widest")(module("worker_methods", MODULE.format(decorator="")).Spread)
     data, chain = table(), fsframe.Chain.parse("widest:top=2 npfs:n=8,null=published")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = chain.run(data, executor=pool)
@@ -247,22 +219,17 @@ def test_a_session_is_refused_before_workers_compute_anything():
     assert "RequestError: `spread` is a class of this session (Spread)" in done.stderr
 
 
-def test_names_of_installed_methods_cannot_be_taken():
-    with pytest.raises(RequestError, match="'mim' already belongs to a selector of infotheory"):
-        spread(name="mim")
-    with pytest.raises(RequestError, match="'knn' already belongs to a classifier"):
-        spread(name="knn")
-
-
 @pytest.mark.parametrize(
     ("described", "told"),
     [
+        ({"name": "mim"}, "'mim' already belongs to a selector of infotheory"),
+        ({"name": "knn"}, "'knn' already belongs to a classifier"),
         ({"name": "Not a name"}, "lower-case words joined by hyphens"),
         ({"sumary": "x"}, "a selector has no sumary; it has"),
         ({"summary": "two\nlines"}, "must be one line of text"),
     ],
 )
-def test_wrong_descriptions_are_reported(described, told):
+def test_taken_names_and_wrong_descriptions_are_reported(described, told):
     with pytest.raises(RequestError, match=told):
         spread(**described)
 
@@ -296,10 +263,7 @@ def test_a_broken_pool_answers_with_the_reason(module):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         pool.submit(int).result()
         # The worker has started; what it has to import is not there any more.
-        (file,) = [made.__file__]
-        import os
-
-        os.unlink(file)
+        Path(made.__file__).unlink()
         with pytest.raises(EngineError, match=r"no lost_methods:Spread as spread"):
             fsframe.Chain.parse("spread:top=1 npfs:n=4,null=published").run(table(), executor=pool)
 

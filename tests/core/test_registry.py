@@ -24,17 +24,15 @@ def plugin(
     selectors: list[Any] | None = None,
     classifiers: list[Any] | None = None,
     metrics: list[Any] | None = None,
+    **hooks: Any,
 ) -> types.ModuleType:
-    """A plugin module that offers these entries."""
-    module = types.ModuleType("a_plugin")
-    for name, entries in (
-        ("fsframe_selectors", selectors),
-        ("fsframe_classifiers", classifiers),
-        ("fsframe_stability_metrics", metrics),
-    ):
+    """A plugin module that offers these entries, and has these hooks."""
+    kinds = {"selectors": selectors, "classifiers": classifiers, "stability_metrics": metrics}
+    for name, entries in kinds.items():
         if entries is not None:
-            hook = hookimpl(lambda entries=entries: iter(entries))
-            setattr(module, name, hook)
+            hooks[f"fsframe_{name}"] = hookimpl(lambda entries=entries: iter(entries))
+    module = types.ModuleType("a_plugin")
+    vars(module).update(hooks)
     return module
 
 
@@ -68,21 +66,22 @@ def classifier(name: str) -> ClassifierEntry:
     return ClassifierEntry(name=name, target=TARGET)
 
 
-def test_plugins_are_loaded_once_in_the_order_of_their_names() -> None:
-    loaded: list[str] = []
+def test_plugins_are_loaded_and_asked_once_in_the_order_of_their_names() -> None:
+    done: list[str] = []
 
     def loader(name: str) -> Callable[[], object]:
-        def load() -> object:
-            loaded.append(name)
-            return plugin([selector(f"s-{name}")])
+        def entries() -> Any:
+            done.append(f"asked {name}")
+            return [selector(f"s-{name}")]
 
-        return load
+        return lambda: done.append(f"loaded {name}") or plugin(fsframe_selectors=hookimpl(entries))
 
     found = manager(*(source(name, loader(name)) for name in ("c", "a", "b")))
-    assert loaded == []
-    assert [p.name for p in found.plugins()] == ["a", "b", "c"]
-    found.plugins()
-    assert loaded == ["a", "b", "c"]
+    assert done == []
+    for _ in range(2):
+        assert [p.name for p in found.plugins()] == ["a", "b", "c"]
+    assert [word for word in done if "loaded" in word] == ["loaded a", "loaded b", "loaded c"]
+    assert [word for word in done if "asked" in word] == ["asked a", "asked b", "asked c"]
 
 
 def test_keyboard_interrupt_is_not_kept_as_a_reason() -> None:
@@ -98,9 +97,7 @@ def test_a_failed_plugin_is_unregistered_and_keeps_its_traceback() -> None:
         yield selector("early")
         raise ValueError("late")
 
-    module = types.ModuleType("a_plugin")
-    module.fsframe_selectors = hookimpl(entries)  # type: ignore[attr-defined]
-    found = manager(source("x", module))
+    found = manager(source("x", plugin(fsframe_selectors=hookimpl(entries))))
     (row,) = found.plugins()
     assert (row.status, row.reason) == ("failed", "ValueError: late")
     assert [entry.name for entry in row.entries] == ["early"]
@@ -178,29 +175,30 @@ def test_one_plugin_may_not_use_a_name_for_two_stages_but_for_a_metric() -> None
     assert row.status == "loaded"
 
 
-def test_an_entry_of_a_class_of_its_own_is_an_entry() -> None:
+def test_entries_of_another_kind_are_refused_and_those_of_a_class_of_its_own_taken() -> None:
     class MyEntry(SelectorEntry):
         pass
 
+    wrong = [plugin([classifier("x")]), plugin([Entry(name="x", target=TARGET)])]
+    for module in wrong:
+        (row,) = manager(source("one", module)).plugins()
+        assert row.status == "failed" and "must yield SelectorEntry objects" in row.reason
     found = manager(source("one", plugin([MyEntry(name="x", target=TARGET)])))
     assert list(registries(found)[0]) == ["x"]
 
 
-def test_entries_of_another_kind_are_refused() -> None:
-    (row,) = manager(source("one", plugin([classifier("x")]))).plugins()
-    assert "must yield SelectorEntry objects" in row.reason
-    (row,) = manager(source("one", plugin([Entry(name="x", target=TARGET)]))).plugins()
-    assert row.status == "failed"
-
-
-def test_unknown_names_are_answered_with_a_suggestion_or_the_list() -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("relief", r"no selector 'relief'. Did you mean `relieff`"),
+        ("two/relieff", r"Did you mean `relieff`"),
+        ("zzz", r"`fsframe methods` lists all"),
+    ],
+)
+def test_unknown_names_are_answered_with_a_suggestion_or_the_list(name: str, words: str) -> None:
     selectors, _, _ = registries(manager(source("one", plugin([selector("relieff")]))))
-    with pytest.raises(RequestError, match=r"no selector 'relief'. Did you mean `relieff`"):
-        selectors.offer("relief")
-    with pytest.raises(RequestError, match=r"Did you mean `relieff`"):
-        selectors.offer("two/relieff")
-    with pytest.raises(RequestError, match=r"`fsframe methods` lists all"):
-        selectors.offer("zzz")
+    with pytest.raises(RequestError, match=words):
+        selectors.offer(name)
 
 
 def test_unknown_names_repeat_why_plugins_are_missing() -> None:
@@ -333,48 +331,28 @@ def test_two_plugins_of_one_distribution_share_its_name_and_repeat_no_method() -
     assert [selectors.offer(f"two-points/{n}").provider for n in "xy"] == ["two-points"] * 2
 
 
-def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_reported() -> None:
-    module = plugin([selector("x")])
-    called: list[str] = []
-    optional = HookimplMarker("fsframe")(optionalhook=True)
-    module.fsframe_dialects = optional(lambda: called.append("dialects"))  # type: ignore[attr-defined]
-    module.fsframe_oracles = hookimpl(lambda: called.append("oracles"))  # type: ignore[attr-defined]
-    module.fsframe_selectorz = optional(lambda: called.append("z"))  # type: ignore[attr-defined]
-    (row,) = manager(source("one", module)).plugins()
-    assert row.status == "loaded" and not called
-    assert row.notes == (
-        "the hook 'fsframe_dialects' is not known to this fsframe and is not called",
-        "the hook 'fsframe_oracles' is not known to this fsframe and is not called",
-        "the hook 'fsframe_selectorz' is not known to this fsframe and is not called. Did you mean "
-        "`fsframe_selectors`?",
+def test_hooks_are_known_by_their_names_and_others_are_skipped_and_reported() -> None:
+    def mark(of: Callable[[], Any], **options: Any) -> Any:
+        return HookimplMarker("fsframe")(**options)(of)
+
+    def never() -> Any:
+        pytest.fail("called")
+
+    module = plugin(
+        fsframe_selectors=mark(lambda: [selector("x")], optionalhook=True),
+        others=mark(lambda: [classifier("y")], specname="fsframe_classifiers"),
+        fsframe_dialects=mark(lambda: never(), optionalhook=True),
+        fsframe_oracles=mark(lambda: never()),
+        fsframe_selectorz=mark(lambda: never(), optionalhook=True),
     )
-
-
-def test_known_hooks_may_be_marked_optional_or_under_another_name() -> None:
-    module = types.ModuleType("a_plugin")
-    optional = HookimplMarker("fsframe")(optionalhook=True)
-    named = HookimplMarker("fsframe")(specname="fsframe_classifiers")
-    module.fsframe_selectors = optional(lambda: [selector("x")])  # type: ignore[attr-defined]
-    module.others = named(lambda: [classifier("y")])  # type: ignore[attr-defined]
     (row,) = manager(source("one", module)).plugins()
-    assert [entry.name for entry in row.entries] == ["x", "y"]
-
-
-def test_hooks_are_called_one_plugin_at_a_time() -> None:
-    calls: list[str] = []
-
-    def module(name: str) -> types.ModuleType:
-        found = types.ModuleType(name)
-
-        def entries() -> Any:
-            calls.append(name)
-            return [selector(name)]
-
-        found.fsframe_selectors = hookimpl(entries)  # type: ignore[attr-defined]
-        return found
-
-    manager(*(source(n, module(n)) for n in "abc")).plugins()
-    assert calls == ["a", "b", "c"]
+    assert row.status == "loaded" and [entry.name for entry in row.entries] == ["x", "y"]
+    unknown = "is not known to this fsframe and is not called"
+    assert row.notes == (
+        f"the hook 'fsframe_dialects' {unknown}",
+        f"the hook 'fsframe_oracles' {unknown}",
+        f"the hook 'fsframe_selectorz' {unknown}. Did you mean `fsframe_selectors`?",
+    )
 
 
 @pytest.mark.parametrize(
@@ -389,9 +367,3 @@ def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     for name in offered:
         # Names are imported when they are first used, so a home that moved shows only here.
         assert getattr(module, name) is not None
-
-
-def test_registries_are_compared_without_an_import() -> None:
-    one, other = Registry(SelectorEntry), Registry(SelectorEntry)
-    assert one in (other, one) and one != other and len({one, other}) == 2
-    assert not one._classes and not other._classes

@@ -31,10 +31,6 @@ def test_different_keys_give_different_streams(a: tuple[int, ...], b: tuple[int,
     assert (draws[0] == draws[1]) == (a == b)
 
 
-def test_a_stage_stands_before_the_part_of_a_batch() -> None:
-    assert Run(key=(7,)).batch(40).stage(2).child(5).key == (7, 2, 45)
-
-
 def test_streams_are_those_of_numpys_seed_sequence() -> None:
     sequence = np.random.SeedSequence(12, spawn_key=(3, 1))
     expected = np.random.Generator(np.random.PCG64(sequence)).random(4)
@@ -48,9 +44,11 @@ def test_a_seed_that_is_no_whole_number_from_zero_is_refused(seed: object) -> No
 
 
 def test_numpy_integers_are_seeds_and_a_given_run_is_kept() -> None:
-    assert make_run(None, np.int64(5)).entropy == 5  # type: ignore[arg-type]
+    assert make_run(None, np.int64(5)).entropy == 5
     run = Run(entropy=3)
     assert make_run(run, 99) is run
+    # A stage stands before the part of a batch.
+    assert Run(key=(7,)).batch(40).stage(2).child(5).key == (7, 2, 45)
 
 
 def test_progress_says_where_it_is_and_quiet_work_says_nothing() -> None:
@@ -64,20 +62,19 @@ def test_progress_says_where_it_is_and_quiet_work_says_nothing() -> None:
 # Warnings of many resamples are told once each
 
 
-def test_a_warning_counts_once_a_resample_however_often_it_comes_there() -> None:
+@pytest.mark.parametrize(
+    ("resamples", "told"),
+    [
+        ([["a", "a", "b"], ["a"]], ["in 2 of 9 folds: a", "in 1 of 9 folds: b"]),
+        # Those that differ in numbers only are one; equal ones are not introduced by an example.
+        (
+            [["step 1.5e-07 of 50"], ["step 3 of 50"], ["step 1.5e-07 of 50"], ["stop at 7"]],
+            ["in 3 of 9 folds, such as: step 1.5e-07 of 50", "in 1 of 9 folds: stop at 7"],
+        ),
+    ],
+)
+def test_a_warning_of_many_resamples_counts_once_in_each(resamples, told) -> None:
     notes = Recurring()
-    notes.add(["a", "a", "b"])
-    notes.add(["a"])
-    assert list(notes.lines(2, "folds")) == ["in 2 of 2 folds: a", "in 1 of 2 folds: b"]
-
-
-def test_warnings_that_differ_in_numbers_only_are_one_and_equal_ones_are_not_called_first() -> None:
-    notes = Recurring()
-    for text in ("step 1.5e-07 of 50", "step 3 of 50", "step 1.5e-07 of 50"):
-        notes.add([text])
-    notes.add(["stop at 7"])
-    notes.add(["stop at 7"])
-    assert list(notes.lines(9, "resamples")) == [
-        "in 3 of 9 resamples, such as: step 1.5e-07 of 50",
-        "in 2 of 9 resamples: stop at 7",
-    ]
+    for warnings in resamples:
+        notes.add(warnings)
+    assert list(notes.lines(9, "folds")) == told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import attrs
@@ -36,14 +35,11 @@ class KeptAlike(Kept):
     needs_similarity = True
 
 
-def test_sets_arrive_as_truth_values_whatever_they_were_written_as() -> None:
+def test_sets_arrive_as_truth_values_however_they_were_written_and_rankings_as_numbers() -> None:
     for written in ([[1, 0], [1, 1]], [[True, False], [True, True]], [[1.0, 0.0], [1.0, 1.0]]):
-        assert Kept()(written).value == 0.75
+        assert float(Kept()(written)) == 0.75
         matrix, similarity = Kept.seen[-1]
         assert matrix.dtype == bool and similarity is None
-
-
-def test_rankings_arrive_as_numbers() -> None:
     assert KeptRanks()([[3, 1], [1, 2]]).value == 1.75
     assert Kept.seen[-1][0].dtype == np.float64
 
@@ -77,8 +73,3 @@ def test_similarity_is_asked_for_and_checked() -> None:
     for wrong in (np.eye(3), [[1, 0.5], [0.2, 1]], [1, 1]):
         with pytest.raises(DataError, match="symmetric 2 × 2 matrix"):
             KeptAlike()(runs, wrong)
-
-
-def test_a_value_is_a_number() -> None:
-    assert float(StabilityValue(value=0.5)) == 0.5
-    assert math.isnan(StabilityValue(value=math.nan, undefined="no feature kept").value)

@@ -38,6 +38,11 @@ def with_levels() -> list[str]:
     ]
 
 
+def test_methods_that_can_control_an_error_rate_are_known() -> None:
+    assert {"npfs", "cpss", "ipss", "knockoffs", "anova-f", "chi2", "boruta", "interactions",
+            "interactions-split", "cox-score", "relieff", "mrmr"} <= set(with_levels())  # fmt: skip
+
+
 FEW = {"trees": 5, "max_runs": 3}
 """Little work, where a method has such a parameter; `permutations` are those of `SETTINGS`."""
 
@@ -79,11 +84,6 @@ def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str
     stated_of = [(one["stage"], one["kind"], one["word"]) for one in found]
     assert stated_of == [(name, said.kind, said.word)]
     assert all(one["sentence"] in flat(record) for one in found)
-
-
-def test_methods_that_can_control_an_error_rate_are_known() -> None:
-    assert {"npfs", "cpss", "ipss", "knockoffs", "anova-f", "chi2", "boruta", "interactions",
-            "interactions-split", "cox-score", "relieff", "mrmr"} <= set(with_levels())  # fmt: skip
 
 
 @pytest.mark.parametrize(

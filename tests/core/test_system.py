@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from fsframe import system
+from fsframe.errors import StoreError
+from fsframe.storage import lock
 from tests.command_line import Done
 from tests.same_process import fsframe
 
@@ -104,12 +106,6 @@ def test_no_other_module_uses_what_only_some_systems_have() -> None:
         assert f": {name}" in here, name
 
 
-def test_nothing_is_missing_on_linux() -> None:
-    if not system.LINUX:
-        pytest.skip("the test of Linux")
-    assert system.missing_protections() == ()
-
-
 # Imports what fsframe needs first: those libraries look at the real system.
 PRETEND = """
 import sys, json, os, signal
@@ -175,10 +171,9 @@ def pretend(name: str, then: str, words: object, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", list(WITHOUT))
-def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(name, tmp_path) -> None:
     table = ROOT / "examples" / "parkinsons.csv"
+    assert not system.LINUX or system.missing_protections() == ()
     words = ["chain", "anova-f:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
     here = fsframe(*words, str(tmp_path / "here.h5"))
     asked = [[*words, "there.h5"], ["--contained", "info"], ["info", "--json"]]
@@ -218,9 +213,7 @@ _EVERYTHING = ["core", "table", "storage"]
         pytest.param("darwin", _EVERYTHING, marks=pytest.mark.slow),
     ],
 )
-def test_the_core_of_the_suite_can_be_collected_and_begun(
-    name: str, parts: list[str], tmp_path: Path
-) -> None:
+def test_the_core_of_the_suite_can_be_collected_and_begun(name, parts, tmp_path) -> None:
     folders = [str(ROOT / "tests" / part) for part in parts]
     # pytest itself asks for consoles of Windows where it captures descriptors.
     words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
@@ -232,12 +225,7 @@ def test_the_core_of_the_suite_can_be_collected_and_begun(
     assert ("this system has no mkfifo" in said) == (name == "win32")
 
 
-def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fsframe.errors import StoreError
-    from fsframe.storage import lock
-
+def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(tmp_path, monkeypatch) -> None:
     held = lock.FolderLock.take(tmp_path)
     monkeypatch.setattr(lock, "lock_file", lambda descriptor: None)
     monkeypatch.setattr(lock, "process_exists", lambda pid: None)
@@ -247,9 +235,7 @@ def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(
     lock.FolderLock.take(tmp_path).release()
 
 
-def test_without_a_flag_that_refuses_links_they_are_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_flag_that_refuses_links_they_are_looked_for(tmp_path, monkeypatch) -> None:
     monkeypatch.delattr(os, "O_NOFOLLOW")
     (tmp_path / "file").write_bytes(b"kept")
     (tmp_path / "link").symlink_to(tmp_path / "file")
@@ -259,9 +245,7 @@ def test_without_a_flag_that_refuses_links_they_are_looked_for(
         system.open_for_reading(tmp_path / "link", follow=False)
 
 
-def test_where_files_have_no_owners_nobody_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_files_have_no_owners_nobody_is_trusted(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(system, "user_number", lambda: None)
     assert system.trusted_owners(tmp_path) == frozenset()
     assert system.distrust(os.stat(tmp_path), frozenset({0})) == system.UNKNOWN

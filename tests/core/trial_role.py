@@ -16,17 +16,16 @@ import fsframe
 from fsframe.method.ranking import rank_by_score
 from fsframe.table.roles import Role, declare
 
+DOSE = Role(
+    name="dose", given="name", side=True, of_rows=True, word="dose", being="is the dose",
+    verb="be the dose", fact="by the dose {}", metavar="NAME", help="Column of the dose given.",
+)  # fmt: skip
+
 # As a program only: whoever imports this, to look for doctests, gets no role.
 if __name__ == "__main__":
     from tests.same_process import fsframe as command
 
-    declare(
-        Role(
-            name="dose", given="name", side=True, of_rows=True, word="dose", being="is the dose",
-            verb="be the dose", fact="by the dose {}", metavar="NAME",
-            help="Column of the dose given.",
-        )
-    )  # fmt: skip
+    declare(DOSE)
 
     @fsframe.register
     class Dosed(fsframe.Selector):
