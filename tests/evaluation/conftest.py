@@ -10,25 +10,12 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import registry
 from fsframe.registry.entries import SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
-from fsframe.table.dataset import Dataset
-
-
-@attrs.frozen(kw_only=True)
-class Leaky(Selector):
-    """Remembers a whole table, its test rows included, and selects by the labels of all rows."""
-
-    whole: ClassVar[Dataset]
-
-    def _select(self, data, upstream, run):
-        y = self.whole.y - self.whole.y.mean()
-        scores = np.abs((self.whole.X - self.whole.X.mean(axis=0)).T @ y)
-        return Selection(selected=rank_by_score(scores)[:10], scores=scores)
 
 
 @attrs.frozen(kw_only=True)
@@ -56,23 +43,16 @@ class Nothing(Selector):
 class _Plugin:
     @hookimpl
     def fsframe_selectors(self):
-        for name, one in (("leaky", "Leaky"), ("witness", "Witness"), ("nothing", "Nothing")):
-            yield SelectorEntry(
-                name=name,
-                target=f"methods_of_these_tests:{one}",
-                summary="for tests",
-                family="tests",
-                gives=frozenset({"scores"}),
-                reference="none",
-            )
+        for name in ("witness", "nothing"):
+            yield SelectorEntry(name=name, target=f"methods_of_these_tests:{name.title()}")
 
 
 @pytest.fixture
 def test_methods(monkeypatch):
-    """The registry with `leaky`, `witness` and `nothing` in it; the classes by name."""
+    """The registry with `witness` and `nothing` in it; the classes by name."""
     module = types.ModuleType("methods_of_these_tests")
     Witness.seen.clear()
-    for one in (Leaky, Witness, Nothing):
+    for one in (Witness, Nothing):
         setattr(module, one.__name__, one)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     ours = PluginSource(

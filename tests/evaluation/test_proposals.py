@@ -1,8 +1,9 @@
-"""What `inspect` proposes: for each design of the ledger what its stored rows put first."""
+"""What `inspect` proposes is what the ledger puts first; a small form of the ledger itself."""
 
 from __future__ import annotations
 
-import csv
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,11 +19,13 @@ from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, Proposa
 from fsframe.show.inspection import inspect_table
 from fsframe.show.inspection_display import inspection_lines, inspection_object
 from fsframe.show.proposals import Shape, proposals_for, rules
+from tests.evaluation.tables import rows_of
 from tests.same_process import fsframe as fsframe_command
 from tests.scripts import ROOT, importable
 
 TOGETHER = "which features are relevant, perhaps only together with others"
 LEDGER = ROOT / "benchmarks" / "ledger"
+ROWS = LEDGER / "results" / "ledger.csv"
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +35,6 @@ def ledger() -> Iterator[ModuleType]:
         import proposals
 
         yield proposals
-
-
-def rows() -> list[dict[str, str]]:
-    with (LEDGER / "results" / "ledger.csv").open() as file:
-        return list(csv.DictReader(file))
 
 
 def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: Any) -> None:
@@ -57,7 +55,7 @@ stands; the page marks them."""
 
 
 def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -> None:
-    found = ledger.verdicts(ledger.Ledger(rows()))
+    found = ledger.verdicts(ledger.Ledger(rows_of(ROWS)))
     assert {v.design.name for v in found} == {design.name for design in ledger.DESIGNS}
     behind = [f"{v.design.name}: {v.own} of {v.rule.chain}, {v.best} of {v.first.name}"
               for v in found if not v.holds and v.design.name not in BEHIND]  # fmt: skip
@@ -72,7 +70,7 @@ def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger:
             v for v in found if v.design.name == "blocks" and v.rule.question == RELEVANT_QUESTION
         )
 
-    kept = rows()
+    kept = rows_of(ROWS)
     own = [r for r in kept if (r["design"], r["contender"]) == ("blocks", "anova-f, BH")]
     assert of_blocks(kept).holds
     better = [r | {"contender": "relieff ipss", "f1_relevant": "1.0"} for r in own]
@@ -256,3 +254,78 @@ def test_tails_are_heavy_where_most_columns_have_them_and_correlations_then_of_r
     assert "correlated" not in words(X)
     X[:, 3] = X[:, 4] + X[:, 5]
     assert {"correlated", "heavy-tails"} <= words(X)
+
+
+CELLS = ["--designs", "independent", "xor", "--contenders", "mim npfs", "relieff ipss", "SelectFdr"]
+
+
+def script(name: str, *arguments: object) -> str:
+    done = subprocess.run(
+        [sys.executable, LEDGER / name, *map(str, arguments)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_rows_are_computed_once_continued_and_shown(tmp_path):
+    out, page = tmp_path / "rows.csv", tmp_path / "ledger.md"
+    tables = tmp_path / "designs.md"
+    script("run.py", *CELLS, "--tables", 1, "--seconds", 300, "--out", out)
+    first = rows_of(out)
+    script("run.py", *CELLS, "--tables", 2, "--seconds", 300, "--out", out)
+    both = rows_of(out)
+    assert both[: len(first)] == first
+    cells = [(r["design"], r["label"], r["contender"], r["table"]) for r in both]
+    # Two designs, one of them also without a signal, three contenders, two tables.
+    assert len(set(cells)) == len(cells) == 3 * 3 * 2
+    of_xor = [r for r in both if r["design"] == "xor" and r["contender"] == "relieff ipss"]
+    assert all({"0", "1"} <= set(r["kept"].split()) for r in of_xor)
+    script("page.py", "--rows", out, "--out", page, "--designs", tables)
+    text = tables.read_text()
+    assert "\n|relieff ipss|" in text and "|2+2|" in text
+    assert "share of false columns among the kept, " in text
+    assert "* 18 results of " in page.read_text()
+    assert (tmp_path / "figures" / "ledger-f1.svg").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_the_pages_are_made_from_their_rows(tmp_path):
+    page, tables = tmp_path / "ledger.md", tmp_path / "designs.md"
+    script("page.py", "--out", page, "--designs", tables)
+    assert page.read_text() == (ROOT / "docs" / "ledger.md").read_text()
+    assert tables.read_text() == (LEDGER / "designs.md").read_text()
+
+
+USUAL = {"mim npfs", "lasso cpss", "relieff cpss", "relieff ipss"}
+"""Contenders that warn in every way; the others take minutes."""
+
+
+def warned() -> Iterator[Any]:
+    with importable("benchmarks/ledger"):
+        from contenders import CONTENDERS
+    for one in CONTENDERS:
+        for design in one.warned:
+            marks = [] if one.name in USUAL else pytest.mark.slow
+            yield pytest.param(one, design, marks=marks, id=f"{one.name}-{design}")
+
+
+@pytest.mark.parametrize(("contender", "design"), [*warned()])
+def test_runs_say_so_where_the_ledger_marks_that_they_do(ledger, contender, design) -> None:
+    (drawn,) = (one for one in ledger.DESIGNS if one.name == design)
+    chain = Chain.parse(contender.chain(drawn))
+
+    def said() -> Iterator[str]:
+        for seed in range(6):  # A warning on what is kept needs that something is.
+            data = ledger.tables(drawn, True, seed, 12)[0].dataset()
+            yield from chain.forewarnings(data)
+            yield from chain.select(data, seed=seed).warnings
+
+    words = (
+        "does not hold",
+        "at most one in ten should",
+        "more often than promised",
+        "can be expected at the share",
+        "rows, p-values of ranks around",
+    )
+    assert any(word in line for line in said() for word in words)
