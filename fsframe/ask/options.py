@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fsframe.chains.chain import Chain, Stage
@@ -377,8 +378,10 @@ def holds_values(role: str, given: Any, data: Any) -> bool:
     """Whether a role of `data` is given as values of its rows, and not as names of columns."""
     if role == "groups":
         return not isinstance(given, (str, int)) and getattr(given, "ndim", 1) == 1
-    values = role in ("weight", "time", "event", "adjust") and getattr(given, "ndim", 0) == 1
-    return values and (role != "adjust" or len(given) == len(data))
+    if role not in ("weight", "time", "event", "adjust") or getattr(given, "ndim", 0) != 1:
+        return False
+    numbers = np.asarray(given).dtype.kind in "biuf"
+    return role != "adjust" or numbers or len(given) == len(data)
 
 
 def _is_matrix(data: Any) -> bool:

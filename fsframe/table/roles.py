@@ -200,7 +200,8 @@ def asked_sides(sides: Mapping[str, Any], function: str) -> dict[str, list[str]]
             raise TypeError(unexpected(function, [name], ROLES))
         if ROLES[name].given == "name" and len(names_of(given)) > 1:
             raise RequestError(f"{name} is one column, not {len(names_of(given))}")
-    return {name: names_of(given) for name, given in sides.items() if given}
+    columns = {name: names_of(given) for name, given in sides.items()}
+    return {name: names for name, names in columns.items() if names}
 
 
 def as_keys(given: str | int | bool | Iterable[str | int] | None) -> tuple[str | int, ...]:
@@ -235,7 +236,9 @@ def names_of(given: str | Iterable[str] | None) -> list[str]:
     >>> names_of("a"), names_of(["a", "b", "a"]), names_of(None)
     (['a'], ['a', 'b'], [])
     """
-    return [given] if isinstance(given, str) else list(dict.fromkeys(given or ()))
+    return (
+        [given] if isinstance(given, str) else list(dict.fromkeys(() if given is None else given))
+    )
 
 
 def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:

@@ -161,8 +161,12 @@ def test_roles_of_a_frame_may_be_values_beside_it(table, chain, role, values):
     inside = frame.assign(**{role: values})
     named = fsframe.select(chain, inside, label="kind", **{role: role})
     assert beside.scores.tobytes() == named.scores.tobytes()
-    with pytest.raises(DataError, match="groups has shape"):
-        fsframe.select("mim", frame, label="kind", groups=np.arange(39))
+    with pytest.raises(DataError, match=f"{role} has shape"):
+        fsframe.select(chain, frame, label="kind", **{role: np.asarray(values)[:39]})
+    by_name = fsframe.select("anova-f", inside, label="kind", adjust=np.array([role, "kind"])[:1])
+    assert (
+        by_name.digests() == fsframe.select("anova-f", inside, label="kind", adjust=role).digests()
+    )
     with pytest.raises(RequestError, match=rf"inspect takes {role}= as .* X\.assign\({role}=…\)"):
         fsframe.inspect(frame, **{role: values})
 
