@@ -155,34 +155,31 @@ def test_file_systems_without_hard_links_are_served_too(tmp_path, record, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
 
 
-def test_a_full_disk_is_reported_and_leaves_nothing_behind(run_file, record, monkeypatch):
+def full(write, calls):
+    """Writes a little, and then no more."""
+    if len(calls) > 1:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return write(*calls[0][:1], calls[0][1][:1000])
+
+
+def lying(write, calls):
+    """Writes something else."""
+    changed = bytearray(calls[-1][1])
+    changed[-100] ^= 1
+    return write(calls[-1][0], changed)
+
+
+@pytest.mark.parametrize(
+    ("disk", "told"), [(full, "cannot write"), (lying, "was not written: read back")]
+)
+def test_a_disk_that_is_full_or_lies_is_found_out_before_the_old_file_goes(
+    run_file, record, monkeypatch, disk, told
+):
     before, calls, write = run_file.read_bytes(), [], os.write
-
-    def full(descriptor, content):
-        calls.append(1)
-        if len(calls) > 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(descriptor, content[:1000])
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(StoreError, match="cannot write"):
+    monkeypatch.setattr(os, "write", lambda *given: calls.append(given) or disk(write, calls))
+    with pytest.raises(StoreError, match=told):
         write_run(run_file, record, overwrite=True)
     monkeypatch.undo()
-    assert run_file.read_bytes() == before
-    assert siblings(run_file.parent) == []
-
-
-def test_a_disk_that_lies_is_found_out_before_the_old_file_goes(run_file, record, monkeypatch):
-    before, write = run_file.read_bytes(), os.write
-
-    def lie(descriptor, content):
-        changed = bytearray(content)
-        changed[-100] ^= 1
-        return write(descriptor, changed)
-
-    monkeypatch.setattr(os, "write", lie)
-    with pytest.raises(StoreError, match="was not written: read back"):
-        write_run(run_file, record, overwrite=True)
     assert run_file.read_bytes() == before
     assert siblings(run_file.parent) == []
 

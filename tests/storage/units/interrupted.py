@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.chains.chain import Chain
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
+MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})
+"""That of no run in particular."""
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 
 

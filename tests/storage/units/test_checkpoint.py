@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -17,8 +18,8 @@ from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import Checkpoint, units_folder
-from fsframe.storage.unit_files import Manifest, Unit, call_key
-from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
+from fsframe.storage.unit_files import Unit, call_key
+from tests.storage.units.interrupted import CHAIN, MANIFEST, Stop, stop_late, table
 
 
 @pytest.fixture
@@ -34,10 +35,16 @@ def interrupted(out: Path) -> Path:
     return out
 
 
-def test_a_finished_run_leaves_the_run_file_alone(out):
-    record = CHAIN.run(table(), out=out)
+def ends(out: Path, chain: Chain = CHAIN, **how: Any) -> None:
+    """A run ends with the bits of one that was never interrupted, and leaves its file alone."""
+    record = chain.run(table(), out=out, **how)
+    assert load_run(out).digests() == record.digests() == chain.run(table()).digests()
     assert os.listdir(out.parent) == ["run.h5"]
-    assert load_run(out).digests() == record.digests() == CHAIN.run(table()).digests()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_finished_run_leaves_the_run_file_alone(out, restart):
+    ends(out, restart=restart)
 
 
 def test_a_run_without_a_run_file_touches_no_disk(tmp_path, monkeypatch):
@@ -61,9 +68,7 @@ def test_an_interrupted_run_continues_and_gives_the_same_bits(interrupted):
     seen = Request(chain=CHAIN, data=table(), out=interrupted).checkpoint()
     assert seen.n_parts > 6
     seen.close()
-    record = CHAIN.run(table(), out=interrupted)
-    assert record.digests() == CHAIN.run(table()).digests()
-    assert os.listdir(interrupted.parent) == ["run.h5"]
+    ends(interrupted)
 
 
 def test_finished_resamples_are_not_computed_again(interrupted, monkeypatch):
@@ -93,8 +98,7 @@ def test_finished_stages_are_not_computed_again(out, monkeypatch):
         stages = [call for call in checkpoint._places if call.startswith(("0~", "1~"))]
         assert len(stages) >= 2
     # Selecting on the whole table would fail now; resampling does not need it.
-    record = chain.run(table(), out=out)
-    assert record.digests() == expected.digests()
+    assert chain.run(table(), out=out).digests() == expected.digests()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +115,7 @@ def test_another_run_does_not_go_on_from_it_and_says_why(interrupted, chain, dat
     assert "fsframe resume" in str(caught.value)
     assert "--restart" in str(caught.value)
     # Nothing of the first run is hurt.
-    assert CHAIN.run(table(), out=interrupted).digests() == CHAIN.run(table()).digests()
+    ends(interrupted)
 
 
 def test_another_version_of_a_library_or_plugin_is_refused(interrupted, monkeypatch):
@@ -124,15 +128,7 @@ def test_another_version_of_a_library_or_plugin_is_refused(interrupted, monkeypa
 
 
 def test_restart_throws_the_units_away(interrupted):
-    other = Chain.parse("mim:top=4 npfs:n=8,permutations=2,alpha=0.2")
-    record = other.run(table(), out=interrupted, restart=True)
-    assert record.digests() == other.run(table()).digests()
-    assert os.listdir(interrupted.parent) == ["run.h5"]
-
-
-def test_restart_where_there_is_nothing_is_a_usual_run(out):
-    assert CHAIN.run(table(), out=out, restart=True).digests() == CHAIN.run(table()).digests()
-    assert os.listdir(out.parent) == ["run.h5"]
+    ends(interrupted, Chain.parse("mim:top=4 npfs:n=8,permutations=2,alpha=0.2"), restart=True)
 
 
 def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
@@ -144,9 +140,7 @@ def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
     [note] = checkpoint.notes
     assert files[-1].name in note
     assert "computed again" in note
-    record = CHAIN.run(table(), out=interrupted, checkpoint=checkpoint)
-    assert record.digests() == CHAIN.run(table()).digests()
-    assert os.listdir(interrupted.parent) == ["run.h5"]
+    ends(interrupted, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("name", ["manifest", "manifest-copy"])
@@ -163,9 +157,7 @@ def test_a_damaged_manifest_costs_no_unit(interrupted, name, how):
     assert checkpoint.n_parts == whole
     assert path.read_bytes() == content
     assert [name in note for note in checkpoint.notes] == ([] if how == "gone" else [True])
-    record = CHAIN.run(table(), out=interrupted, checkpoint=checkpoint)
-    assert record.digests() == CHAIN.run(table()).digests()
-    assert os.listdir(interrupted.parent) == ["run.h5"]
+    ends(interrupted, checkpoint=checkpoint)
 
 
 def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
@@ -180,8 +172,7 @@ def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
     with pytest.raises(StoreError, match=f"holds {len(units)} files? of finished units"):
         CHAIN.run(table(), out=interrupted)
     assert sorted(folder.glob("units-*")) == units
-    CHAIN.run(table(), out=interrupted, restart=True)
-    assert os.listdir(interrupted.parent) == ["run.h5"]
+    ends(interrupted, restart=True)
 
 
 def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
@@ -189,8 +180,7 @@ def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
     folder.mkdir()
     for name in ("manifest", "manifest-copy"):
         (folder / name).write_bytes(b"nothing")
-    CHAIN.run(table(), out=out)
-    assert os.listdir(out.parent) == ["run.h5"]
+    ends(out)
 
 
 def test_a_second_run_on_one_run_file_learns_who_holds_it(out):
@@ -229,21 +219,19 @@ def test_what_a_killed_writer_left_beside_goes_and_what_looks_alike_stays(interr
 
 
 def test_units_that_finish_soon_after_each_other_share_a_file(out):
-    manifest = Manifest(chain="x", seed=0, sha256="", software={})
-    with Checkpoint.open(out, manifest, every=1e9) as checkpoint:
+    with Checkpoint.open(out, MANIFEST, every=1e9) as checkpoint:
         for start in range(100):
             checkpoint.commit(Unit("a", start, start + 1), b"x")
         assert checkpoint.n_parts == 0
     assert len(list(units_folder(out).glob("units-*"))) == 1
-    with Checkpoint.open(out, manifest) as again:
+    with Checkpoint.open(out, MANIFEST) as again:
         assert again.n_parts == 100
         assert [unit.start for unit in again.units("a")] == list(range(100))
         assert again.load(Unit("a", 3, 4)) == b"x"
 
 
 def test_units_that_overlap_are_used_once(out):
-    manifest = Manifest(chain="x", seed=0, sha256="", software={})
-    with Checkpoint.open(out, manifest, every=0) as checkpoint:
+    with Checkpoint.open(out, MANIFEST, every=0) as checkpoint:
         for start, stop in [(4, 6), (0, 4), (2, 5), (6, 7)]:
             checkpoint.commit(Unit("a", start, stop), b"x")
         found = [(unit.start, unit.stop) for unit in checkpoint.units("a")]
@@ -251,8 +239,7 @@ def test_units_that_overlap_are_used_once(out):
 
 
 def test_after_it_is_closed_nothing_is_committed(out):
-    manifest = Manifest(chain="x", seed=0, sha256="", software={})
-    checkpoint = Checkpoint.open(out, manifest, every=0)
+    checkpoint = Checkpoint.open(out, MANIFEST, every=0)
     checkpoint.close()
     checkpoint.commit(Unit("a", 0, 1), b"x")
     checkpoint.flush()
@@ -297,8 +284,7 @@ def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
     """Files that pass their SHA-256 may still come from a stranger."""
     data, counts = table(), np.ones((2, 40), dtype=np.int64)
     chain, run = Chain.parse("mim:top=2"), Run(key=(0,))
-    manifest = Manifest(chain="x", seed=0, sha256="", software={})
-    with Checkpoint.open(out, manifest, every=0) as checkpoint:
+    with Checkpoint.open(out, MANIFEST, every=0) as checkpoint:
         call = call_key("select", "mim:top=2", data, run, counts=counts, parts=("scores",))
         checkpoint.commit(Unit(call, 0, 2), b"\x80\x04N.")
         found = select_resamples(

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import attrs
 import numpy as np
@@ -18,10 +17,8 @@ from fsframe.chains.request import Request
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.checkpoint import Checkpoint
-from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
-
-MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})
+from tests.storage.units.interrupted import MANIFEST
 
 
 @pytest.fixture
@@ -100,7 +97,7 @@ KILLED = """
     "text", ["im4e bim:rounds=12", "bim-vote:rounds=12", "bim:rounds=12,start=identity bim-vote"]
 )
 def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
-    tmp_path: Path, table: Dataset, text: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path, table, text, monkeypatch
 ):
     import fsframe_margin.methods.bim as boosting
 
