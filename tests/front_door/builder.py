@@ -63,12 +63,14 @@ FEW = 30
 """Rows of a table of few."""
 
 
+def without(table: dict[str, list[str]], *names: str) -> dict[str, list[str]]:
+    """A table that lacks some of its columns."""
+    return {name: cells for name, cells in table.items() if name not in names}
+
+
 def _plain() -> dict[str, list[str]]:
     """The patients without what other tables have besides."""
-    table = patients(FEW, genes=WIDE)
-    for name in ("Date", "Batch", "Comments", "ER status"):
-        del table[name]
-    return table
+    return without(patients(FEW, genes=WIDE), "Date", "Batch", "Comments", "ER status")
 
 
 def _with(name: str, values: list[str]) -> dict[str, list[str]]:
@@ -98,17 +100,6 @@ def _german() -> str:
     table["GENE203"] = table.pop("GENE203")
     last = f"Summe;{n}{';' * (len(table) - 2)}\n"
     return f"Studie A;;\n{as_text(table, ';')}{last}"
-
-
-def _label_first() -> dict[str, list[str]]:
-    table = _plain()
-    return {"diagnosis": table.pop("Outcome")} | table
-
-
-def _label_last() -> dict[str, list[str]]:
-    table = _plain()
-    outcome = table.pop("Outcome")
-    return table | {"class": outcome}
 
 
 def _rare() -> dict[str, list[str]]:
@@ -162,10 +153,8 @@ def _texts() -> dict[str, str]:
         "two lines of names": f"{names}\n{units}\n{rows}",
         "totals below": f"{text}Total,60{',' * (width - 2)}\n",
         "a name twice": text.replace("GENE8,", "GENE7,", 1),
-        "label first": as_text(_label_first()),
-        "label last": as_text(
-            {k: v for k, v in plain.items() if k != "Outcome"} | {"class": outcome}
-        ),
+        "label first": as_text({"diagnosis": outcome} | without(plain, "Outcome")),
+        "label last": as_text(without(plain, "Outcome") | {"class": outcome}),
         "rare class": as_text(_rare()),
         "visits": as_text(_visits()),
         "labels missing": as_text(plain | {"Outcome": _some(outcome, "", 7)}),

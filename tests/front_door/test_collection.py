@@ -31,7 +31,7 @@ def answered(call: Call, path: Path) -> Done:
 
 
 @pytest.mark.parametrize("what", TEXTS)
-def test_an_untidy_table_reaches_an_answer(call: Call, here: Path, what: str) -> None:
+def test_an_untidy_table_reaches_an_answer(call, here, what):
     path = here / "my table.csv"
     path.write_text(TEXTS[what], encoding="utf-8")
     found = answered(call, path).json
@@ -49,7 +49,7 @@ def test_an_untidy_table_reaches_an_answer(call: Call, here: Path, what: str) ->
         assert found["data"]["groups"] == ["PatientID", 10]
 
 
-def test_a_workbook_is_read_as_text_is(call: Call, here: Path) -> None:
+def test_a_workbook_is_read_as_text_is(call, here):
     path = write_workbook(here / "visits.xlsx")
     found = answered(call, path).json
     assert found["data"]["label"] == "Outcome" and found["data"]["groups"] == ["PatientID", 10]
@@ -68,7 +68,7 @@ def test_a_workbook_is_read_as_text_is(call: Call, here: Path) -> None:
         ("thousands", "separators of thousands"),
     ],
 )
-def test_what_was_read_otherwise_than_spelled_is_said(here: Path, what: str, said: str) -> None:
+def test_what_was_read_otherwise_than_spelled_is_said(here, what, said):
     import fsframe
 
     (here / "table.csv").write_text(TEXTS[what], encoding="utf-8")
@@ -77,15 +77,7 @@ def test_what_was_read_otherwise_than_spelled_is_said(here: Path, what: str, sai
     assert any(said in warning for warning in read.warnings), read.warnings
 
 
-def test_the_command_on_the_screen_is_that_of_the_program(call: Call, here: Path) -> None:
-    (here / "my table.csv").write_text(TEXTS["everything"], encoding="utf-8")
-    told = call("inspect", "my table.csv", "--json").json
-    shown = call("inspect", "my table.csv").out.partition("Suggested command:")[2]
-    printed = shown.partition("answers:")[0].partition("forecast")[0].replace("\\\n", " ")
-    assert shlex.split(printed) == shlex.split(told["command"])
-
-
-def test_the_command_for_correlated_columns_runs_as_printed(call: Call, here: Path) -> None:
+def test_the_command_for_correlated_columns_runs_as_printed(call, here):
     draw = np.random.default_rng(1)
     shared = np.repeat(draw.normal(size=(120, 5)), 5, axis=1)
     X = np.sqrt(0.8) * shared + np.sqrt(0.2) * draw.normal(size=(120, 25))

@@ -1,11 +1,8 @@
-"""What stands last in a table need not be its label; and whose rows the rows are."""
+"""What stands last in a table need not be its label; and what `inspect` finds in the others."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Callable
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars
@@ -15,10 +12,10 @@ import fsframe
 from fsframe.errors import UntidyTableError
 from fsframe.show.inspection import inspect_table
 from fsframe.table.sheet import Sheet
-from tests.command_line import Done
+from tests.front_door.conftest import told
 
-Call = Callable[..., Done]
 ROWS = 60
+EVERY = range(ROWS)
 
 
 def measurements(**last: list[object]) -> polars.DataFrame:
@@ -27,6 +24,16 @@ def measurements(**last: list[object]) -> polars.DataFrame:
     y = np.arange(ROWS) % 2
     columns = {f"g{k}": (draw.normal(size=ROWS) + 2 * y * (k == 1)).round(3) for k in range(5)}
     return polars.DataFrame({**columns, "grp": ["ab"[k] for k in y], **last})
+
+
+def with_columns(frame: polars.DataFrame, **columns: object) -> polars.DataFrame:
+    """The frame, and columns of these cells behind or in place of its own."""
+    return frame.with_columns(**{name: polars.Series(cells) for name, cells in columns.items()})
+
+
+def visits(**others: object) -> polars.DataFrame:
+    """Measurements, other columns, and a label that varies within every three rows."""
+    return with_columns(measurements().drop("grp"), **others, y=[*"ab"] * (ROWS // 2))
 
 
 LAST = {
@@ -38,21 +45,20 @@ LAST = {
 
 
 @pytest.mark.parametrize("why", LAST)
-def test_a_last_column_that_nobody_would_predict_is_no_label(
-    call: Call, here: Path, why: str
-) -> None:
+def test_a_last_column_that_nobody_would_predict_is_no_label(call, inspected, ran, why):
     (name,) = LAST[why]
-    measurements(**LAST[why]).write_csv(here / "t.csv")
+    frame = measurements(**LAST[why])
+    said = inspected(frame).said
+    assert "label: grp, a guess (2 classes: a 30, b 30)" in said
+    assert f"doubt: the last column, '{name}', {why}" in said
     done = call("chain mim:top=1 on t.csv --no-out")
     assert done.code == 4
     assert f"the last column, {name!r}, may not be it: 'grp' looks more like one" in done.err
     (way,) = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
     assert "--label grp" in way and "--categorical grp" not in way
-    ran = call(*shlex.split(way)[1:], "--json")
-    assert ran.code == 0 and ran.json["selected"] == ["g1"], ran.err
-    said = call("inspect t.csv").out
-    assert "label: grp, a guess (2 classes: a 30, b 30)" in said
-    assert re.search(rf"doubt: the last column, '{name}', {why}", said)
+    assert ran(way)["selected"] == ["g1"]
+    with pytest.raises(UntidyTableError, match="'grp' looks more like one"):
+        fsframe.select("mim:top=1", frame.to_pandas())
 
 
 BEHIND = {
@@ -69,23 +75,15 @@ BEHIND = {
 
 
 @pytest.mark.parametrize("label", BEHIND)
-def test_a_last_column_that_is_rather_a_feature_is_asked_about(
-    call: Call, here: Path, label: str
-) -> None:
+def test_a_last_column_that_is_rather_a_feature_is_asked_about(call, here, inspected, label):
     doubt, last = BEHIND[label]
-    measurements(**last).rename({"grp": label}).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
+    said = inspected(measurements(**last).rename({"grp": label})).said
     assert f"label: {label}, a guess" in said and f"doubt: {doubt}" in said
     done = call("chain mim:top=1 on t.csv --no-out")
     assert done.code == 4 and f"--label {label}" in done.err
     # Alone among measurements it is the label.
     measurements(**last).drop("grp").write_csv(here / "t.csv")
     assert call("chain mim:top=1 on t.csv --no-out").code == 0
-
-
-def told(done: Done) -> str:
-    """What a command printed, without its lines."""
-    return " ".join(done.out.replace("\\\n", "").split())
 
 
 def survival(status: tuple[object, object], *, last: bool) -> polars.DataFrame:
@@ -100,18 +98,14 @@ def survival(status: tuple[object, object], *, last: bool) -> polars.DataFrame:
 
 
 @pytest.mark.parametrize("last", [True, False])
-def test_times_until_an_event_are_neither_features_nor_classes(
-    call: Call, here: Path, last: bool
-) -> None:
-    survival((0, 1), last=last).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "label: os_months, a guess (time to" in said and "features: 3 (" in said
-    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in said
+def test_times_until_an_event_are_neither_features_nor_classes(call, inspected, ran, last):
+    found = inspected(survival((0, 1), last=last))
+    assert "label: os_months, a guess (time to" in found.said and "features: 3 (" in found.said
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in found.way
     done = call("chain cox-score:top=1 on t.csv --no-out")
     assert done.code == 4 and "look like times until an event" in done.err
     ways = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
-    ran = call(*shlex.split(ways[0])[1:], "--json")
-    assert ran.code == 0 and ran.json["selected"] == ["g0"]
+    assert ran(ways[0])["selected"] == ["g0"]
     if last:
         assert ways[1].endswith("--label os_status --drop os_months")
     with pytest.raises(UntidyTableError, match="look like times until an event"):
@@ -122,36 +116,30 @@ EVENTS = [("0:LIVING", "1:DECEASED"), ("alive", "dead"), ("FALSE", "TRUE"), (1, 
 
 
 @pytest.mark.parametrize("codes", EVENTS, ids=str)
-def test_events_in_other_codes_are_events(
-    call: Call, here: Path, codes: tuple[object, object]
-) -> None:
+def test_events_in_other_codes_are_events(here, inspected, codes):
     survival((0, 1), last=False).write_csv(here / "plain.csv")
-    survival(codes, last=False).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in said
-    asked = told(call("inspect t.csv --label os_months --event os_status"))
-    assert asked.endswith(said.partition("Suggested command:")[2])
-    plain, coded = (fsframe.read(here / f, label="os_months", event="os_status")
-                    for f in ("plain.csv", "t.csv"))  # fmt: skip
-    assert coded.y.tobytes() == plain.y.tobytes() and coded.feature_names == plain.feature_names
+    frame = survival(codes, last=False)
+    found = inspected(frame)
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in found.way
+    assert inspected(frame, "--label os_months --event os_status").way == found.way
+    plain, coded, of_frame = (
+        fsframe.read(table, label="os_months", event="os_status")
+        for table in (here / "plain.csv", here / "t.csv", frame)
+    )
+    assert coded.y.tobytes() == of_frame.y.tobytes() == plain.y.tobytes()
+    assert coded.feature_names == plain.feature_names
     (note,) = set(coded.warnings) - set(plain.warnings)
     assert "is an event" in note and "is censored" in note
-    frame = fsframe.read(survival(codes, last=False), label="os_months", event="os_status")
-    assert frame.y.tobytes() == plain.y.tobytes()
 
 
-def test_categories_beside_times_until_an_event_are_encoded(call: Call, here: Path) -> None:
-    arms = polars.Series("arm", [*"pqr"] * (ROWS // 3))
+def test_categories_beside_times_until_an_event_are_encoded(inspected, ran):
     table = survival((0, 1), last=True)
-    table.with_columns(arms).select("arm", *table.columns).write_csv(here / "t.csv")
-    done = call("inspect t.csv")
-    assert "    --encode onehot" in done.out.splitlines()
-    way = done.out.partition("Suggested command:")[2].partition("forecast")[0]
-    ran = call(*shlex.split(way.replace("\\\n", ""))[1:], "--json", "--no-out")
-    assert ran.code == 0 and ran.json["chain"].startswith("cox-score"), ran.err
+    found = inspected(with_columns(table, arm=[*"pqr"] * 20).select("arm", *table.columns))
+    assert "--encode onehot" in found.way
+    assert ran(found.way)["chain"].startswith("cox-score")
 
 
-def test_events_may_stand_in_a_table_about_the_samples(call: Call, here: Path) -> None:
+def test_events_may_stand_in_a_table_about_the_samples(call, here, ran):
     table = survival(("alive", "dead"), last=True)
     names = [f"S{k}" for k in range(len(table))]
     genes = table.drop("os_months", "os_status").transpose(
@@ -160,35 +148,21 @@ def test_events_may_stand_in_a_table_about_the_samples(call: Call, here: Path) -
     genes.write_csv(here / "genes.csv")
     about = table.select("os_months", "os_status").insert_column(0, polars.Series("id", names))
     about.write_csv(here / "about.csv")
-    said = told(call("inspect genes.csv --transpose --samples about.csv"))
+    found = told(call("inspect genes.csv --transpose --samples about.csv").out)
     way = "--label os_months --event os_status --samples about.csv --transpose"
-    assert way in said.partition("Suggested command:")[2]
-    ran = call(f"chain cox-score:top=1 on genes.csv {way} --no-out --json")
-    assert ran.code == 0 and ran.json["selected"] == ["g0"], ran.err
+    assert way in found.way
+    assert ran(f"fsframe chain cox-score:top=1 on genes.csv {way}")["selected"] == ["g0"]
 
 
-def test_a_time_beside_events_that_are_not_understood_is_left_out(call: Call, here: Path) -> None:
-    survival(("a", "b"), last=False).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "label: os_status, a guess" in said and "--drop os_months" in said
-    assert "write 'os_status' as 1 (event) and 0 (censored)" in said
+def test_a_time_beside_events_that_are_not_understood_is_left_out(call, inspected):
+    found = inspected(survival(("a", "b"), last=False))
+    assert "label: os_status, a guess" in found.said and "--drop os_months" in found.way
+    assert "write 'os_status' as 1 (event) and 0 (censored)" in found.said
     done = call("chain cox-score on t.csv --label os_months --event os_status --no-out")
     assert done.code == 4 and "words such as dead and alive, not 'a', 'b'" in done.err
 
 
-@pytest.mark.parametrize(
-    ("label", "way"), [("os_months", "--event os_status"), ("os_status", "--drop os_months")]
-)
-def test_the_other_of_time_and_event_is_no_feature_of_a_label_that_is_said(
-    call: Call, here: Path, label: str, way: str
-) -> None:
-    survival((0, 1), last=True).write_csv(here / "t.csv")
-    said = told(call(f"inspect t.csv --label {label}"))
-    assert f"as a feature it would leak the label {way}" in said
-    assert f"--label {label} {way}" in said.split("Suggested command:")[1]
-
-
-def test_what_tells_the_label_too_well_is_named(call: Call, here: Path) -> None:
+def test_what_tells_the_label_too_well_is_named(inspected):
     y = np.arange(ROWS) % 2
     draw = np.random.default_rng(4)
     columns = {
@@ -198,417 +172,335 @@ def test_what_tells_the_label_too_well_is_named(call: Call, here: Path) -> None:
         "risk": 0.8 * y + draw.uniform(0, 0.1, ROWS),
         "lab": np.where(y == 1, np.nan, draw.normal(size=ROWS)),
         "kept": np.where(draw.random(ROWS) < 0.3, np.nan, draw.normal(size=ROWS)),
-        "set": ["train" if k < 40 else "test" for k in range(ROWS)],
+        "set": ["train" if k < 40 else "test" for k in EVERY],
         "fold": 1 + np.arange(ROWS) // 3 % 5,
         "class": ["ill" if v else "well" for v in y],
     }
-    polars.DataFrame(columns, nan_to_null=True).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    remarks, way = said.split("Suggested command:")
-    assert "class_code, level: one value for each class: class in another form" in remarks
-    said = remarks.replace("fold, set", "set, fold")
+    found = inspected(polars.DataFrame(columns, nan_to_null=True))
+    said = found.said.replace("fold, set", "set, fold")
+    assert "class_code, level: one value for each class: class in another form" in said
     assert "set, fold: says which rows are for training or testing" in said
-    assert "risk: separates the classes without an error" in remarks
-    assert "lab: missing in 100% of ill and 0% of well" in remarks
-    assert "marker: sep" not in remarks and "kept: missing" not in remarks
-    (dropped,) = re.findall(r"chain anova-f\S* on t.csv --label class --drop (\S+)", way)
-    assert set(dropped.split(",")) == {"class_code", "level", "set", "fold"}
+    assert "risk: separates the classes without an error" in said
+    assert "lab: missing in 100% of ill and 0% of well" in said
+    assert "marker: sep" not in said and "kept: missing" not in said
+    before, dropped = found.way.split("--drop ")
+    assert "chain anova-f" in before and before.endswith("on t.csv --label class ")
+    assert set(dropped.split()[0].split(",")) == {"class_code", "level", "set", "fold"}
 
 
-def test_rows_that_are_measurements_of_a_subject_are_named(call: Call, here: Path) -> None:
+class Case(NamedTuple):
+    """A table; what `inspect` says of it, what it proposes, and what it does not."""
+
+    frame: polars.DataFrame
+    said: tuple[str, ...] = ()
+    way: tuple[str, ...] = ()
+    neither: tuple[str, ...] = ()
+    options: str = ""
+
+
+def _cases() -> dict[str, Case]:
     genes = ("TP53", "BRCA1", "EGFR")
     rows = [(f"S{k:02d}", gene, 0.1 * k, "ab"[k % 2]) for k in range(20) for gene in genes]
-    table = polars.DataFrame(rows, schema=["sample", "gene", "value", "class"], orient="row")
-    table.write_csv(here / "long.csv")
-    said = told(call("inspect long.csv"))
-    assert "each sample has one row for each gene: rows are measurements" in said
-    table.head(59).write_csv(here / "lacking.csv")
-    assert "rows are measurements" not in told(call("inspect lacking.csv"))
-    days = [(*row, day) for day in (1, 8) for row in rows]
-    polars.DataFrame(days, schema=[*table.columns, "day"], orient="row").write_csv(here / "t.csv")
-    assert "one row for each gene and day: rows are measurements" in told(call("inspect t.csv"))
+    long = polars.DataFrame(rows, schema=["sample", "gene", "value", "class"], orient="row")
+    days = polars.concat([with_columns(long, day=[day] * ROWS) for day in (1, 8)])
 
-
-def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> None:
     visitors = np.random.default_rng(0).poisson(40, ROWS)
-    measurements(visitors=visitors.tolist()).drop("grp").write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "label: visitors, a guess (regression: " in said
-    assert "--label visitors --task regression" in said
-    refused = call("chain anova-f:top=1 on t.csv --label visitors --no-out")
-    assert refused.code == 4 and "--task regression" in refused.err
     towns = measurements(price=(2.5 * visitors + 0.1 * np.arange(ROWS)).tolist(), town=["x"] * ROWS)
-    towns.select("town", "grp", "g1", "price").rename({"grp": "zone"}).write_csv(here / "t.csv")
-    assert "label: price, a guess (regression: " in told(call("inspect t.csv"))
-    # A price before a last column that has no classes.
-    cars = measurements(seats=[*range(2, 14)] * 5, selling_price=(visitors * 100).tolist())
-    cars.drop("grp").select("g0", "selling_price", "g1", "seats").write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "label: selling_price, a guess (regression: " in said
-    assert "doubt: it is not the last column, which is 'seats'" in said
-    fuel = cars.rename({"selling_price": "fuel_price"}).drop("grp")
-    fuel.select("g0", "fuel_price", "g1", "seats").write_csv(here / "t.csv")
-    assert "label: seats, a guess" in told(call("inspect t.csv"))
-    # A mark of one pupil alone.
-    marks = measurements(mark=[*range(1, 12)] + [*range(2, 9)] * 7)
-    marks.drop("grp").write_csv(here / "t.csv")
-    assert "--label mark --task regression" in told(call("inspect t.csv"))
-    # Letters by number are classes: many rows of each.
+    cars = measurements(seats=[*range(2, 14)] * 5, price=(visitors * 100).tolist())
     letters = polars.DataFrame({"x": [*range(520)], "letter": [1 + k % 26 for k in range(520)]})
-    letters.write_csv(here / "letters.csv")
-    assert "--task" not in call("inspect letters.csv --label letter").out
 
-
-def test_python_refuses_an_identifier_as_the_label_too() -> None:
-    frame = measurements(id=[*range(1, ROWS + 1)]).to_pandas()
-    with pytest.raises(UntidyTableError, match="'grp' looks more like one"):
-        fsframe.select("mim:top=1", frame)
-
-
-def visits(**others: list[object]) -> polars.DataFrame:
-    """Measurements, other columns, and a label that varies within every three rows."""
-    label = ["ab"[k % 2] for k in range(ROWS)]
-    return (
-        measurements()
-        .drop("grp")
-        .with_columns(
-            **{name: polars.Series(cells) for name, cells in others.items()}, y=polars.Series(label)
-        )
-    )
-
-
-def test_rows_of_one_patient_are_grouped_whatever_the_label_is(call: Call, here: Path) -> None:
-    table = visits(Patient=[f"P{k // 3:02d}" for k in range(ROWS)])
-    numeric = table.with_columns(y=polars.Series(np.linspace(3.1, 9.7, ROWS).round(2)))
-    for each in (table, numeric):
-        each.write_csv(here / "visits.csv")
-        said = call("inspect visits.csv").out
-        assert "Patient: says which rows come from the same source" in said
-        assert "--groups Patient" in said and "--categorical Patient" not in said
-
-
-def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_features(
-    call: Call, here: Path
-) -> None:
-    draw = np.random.default_rng(2)
-    rows = [(k // 3, k % 3 * 50 + k, k % 3 * 50 + 50 + k) for k in range(90)]
-    event = [int(k % 3 == 2 and k % 2) for k in range(90)]
-    frame = polars.DataFrame(rows, schema=["id", "tstart", "tstop"], orient="row").with_columns(
-        event=polars.Series(event),
-        age=polars.Series(draw.integers(30, 80, 90)),
-        bili=polars.Series(draw.normal(size=90).round(2)),
-    )
-    frame.write_csv(here / "t.csv")
-    done = call("inspect t.csv")
-    said = " ".join(done.out.split())
-    assert "* id: says which rows come from the same source" in said
-    assert "* tstart, tstop: the stretch of time, until an event, that a row stands for" in said
-    options = inspect_table(here / "t.csv").options
-    assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
-    assert " of class 0, " in said
-    # Few numbers called so are categories.
-    few = frame.with_columns(region_id=polars.Series(draw.integers(1, 6, 90)))
-    few.select("region_id", *frame.columns).write_csv(here / "t.csv")
-    options = inspect_table(here / "t.csv").options
-    assert options["groups"] == "id" and options["categorical"] == ["region_id"]
-    # Start and end on a chromosome are features, and so is the number of a batch.
-    plain = frame.rename({"id": "batch_id", "tstart": "start", "tstop": "end", "event": "kind"})
-    plain.write_csv(here / "t.csv")
-    options = inspect_table(here / "t.csv").options
-    assert "groups" not in options and not {"start", "end"} & {*options.get("drop", ())}
-
-
-@pytest.mark.parametrize("named", ["rs", "q"])
-def test_many_columns_alike_are_proposed_in_a_word(call: Call, here: Path, named: str) -> None:
-    draw = np.random.default_rng(6)
-    texts = ["AA", "AG", "GG"] if named == "rs" else ["never", "sometimes", "always"]
-    columns = {f"{named}{k}": draw.choice(texts, ROWS) for k in range(30)}
-    polars.DataFrame({**columns, **measurements().to_dict()}).write_csv(here / "t.csv")
-    done = call("inspect t.csv")
-    option = "--categorical 'rs*'" if named == "rs" else "--ordinal 'q*=never<sometimes<always'"
-    remarks, _, way = done.out.partition("Suggested command:")
-    assert remarks.count(option) == 1 and option in way
-    way = way.partition("forecast")[0].replace("\\\n", "")
-    ran = call(*shlex.split(way)[1:], "--json", "--no-out")
-    assert ran.code == 0 and "g1" in ran.json["selected"], ran.err
-    assert option in call("chain mim:top=1 on t.csv --no-out").err
-
-
-def test_only_names_of_people_group_rows_whatever_the_label_is(call: Call, here: Path) -> None:
-    ages = [30 + k // 3 for k in range(ROWS)]
-    towns = [f"t{k // 3}" for k in range(ROWS)]
-    visits(**{"patient age": ages, "town": towns}).write_csv(here / "t.csv")
-    said = call("inspect t.csv").out
-    assert "of repeated rows" not in said and "--groups" not in said.split("Suggested")[1]
-
-
-def test_a_word_for_people_with_few_values_may_be_the_label(call: Call, here: Path) -> None:
-    table = measurements().rename({"grp": "customer"})
-    table.write_csv(here / "t.csv")
-    assert "label: customer, a guess (2 classes: a 30, b 30)" in call("inspect t.csv").out
-    assert call("chain mim:top=1 on t.csv --no-out --json").json["selected"] == ["g1"]
-
-
-def test_a_text_is_read_as_often_for_many_columns_of_text_as_for_one(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, taken = [], Sheet.take
-    monkeypatch.setattr(Sheet, "take", lambda *given: read.append(1) or taken(*given))
-    times = []
-    for many in (1, 8):
-        cells = ["uvw"[k % 3] for k in range(ROWS)]
-        visits(**{f"t{k}": cells for k in range(many)}).write_csv(here / "t.csv")
-        read.clear()
-        inspect_table("t.csv")
-        times.append(len(read))
-    assert times[0] == times[1] <= 5
-
-
-TELLING = {
-    "classes in columns": (
-        {f"type_{name}": [int(k % 3 == j) for k in range(ROWS)] for j, name in enumerate("ABC")},
-        "--drop type_A,type_B",
-        "type_A, type_B: like type_C 0 or 1, with 1 in only one of them in each row",
-    ),
-    "codes of a label": (
-        {"phenotype": [[1, 2, 1, 2, -9][k % 5] for k in range(ROWS)]},
-        "--na -9 --missing-label drop",
-        "phenotype: -9 occurs 12 times",
-    ),
-    "pairs": (
-        {"pair_id": [f"P{k // 2}" for k in range(ROWS)], "status": ["case", "control"] * 30},
-        "--groups pair_id",
-        "pair_id: says which rows come from the same source",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", TELLING)
-def test_inspect_takes_apart_what_the_label_is(call: Call, here: Path, what: str) -> None:
-    columns, option, said = TELLING[what]
-    measurements(**columns).drop("grp").write_csv(here / "t.csv")
-    words = " ".join(call("inspect t.csv").out.replace("\\\n", "").split())
-    assert said in words
-    assert option in words.partition("Suggested command:")[2]
-
-
-def test_inspect_asks_about_outcomes_and_unknown_classes(call: Call, here: Path) -> None:
-    table = measurements(death30=[0, 1, 1] * 20, readmitted=["no", "yes", "unknown"] * 20)
-    table.drop("grp").write_csv(here / "t.csv")
-    words = " ".join(call("inspect t.csv").out.replace("\\\n", "").split())
-    asked, _, proposed = words.partition("Suggested command:")
-    assert "death30: looks like an outcome: leave it out unless it is known before" in asked
-    assert "'unknown' is taken as a class; if it means that the class is unknown" in asked
-    assert "--na unknown --missing-label drop" in asked and "--drop death30" in asked
-    assert "unknown" not in proposed and "death30" not in proposed
-
-
-@pytest.mark.parametrize("deep", [1, 8])
-def test_counts_whose_sums_differ_are_said_to(call: Call, here: Path, deep: int) -> None:
-    """Reads of genes, sampled evenly or up to eight times as deep in some rows as in others."""
-    draw = np.random.default_rng(6)
-    depth, level = draw.uniform(1, deep, ROWS), draw.lognormal(3, 1.5, 40)
-    counts = draw.poisson(np.outer(depth, level))
-    columns = {f"g{k}": counts[:, k] for k in range(40)}
-    table = polars.DataFrame({**columns, "grp": ["ab"[k % 2] for k in range(ROWS)]})
-    table.write_csv(here / "t.csv")
-    asked = "the features are counts whose sum over a row ranges from"
-    assert (asked in " ".join(call("inspect t.csv").out.split())) == (deep > 1)
-
-
-def test_inspect_tells_orders_several_answers_and_texts_for_missing_values(
-    call: Call, here: Path
-) -> None:
-    draw = np.random.default_rng(3)
-    agree = ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"]
-    scale = ["1 - bad", "2", "3", "4 - good"]
-    media = ["TV, Web", "Web", "TV, Print, Web", "Print", "TV", "TV, Print"]
-    told: dict[str, list[object]] = {
-        "ads": [agree[k % 5] for k in range(ROWS)],
-        "rate": [scale[int(k)] for k in draw.integers(0, 4, ROWS)],
-        "tone": [*"rgb"] * (ROWS // 3),
-        "media": [media[int(k)] for k in draw.integers(0, 6, ROWS)],
-        "ct1": ["Undetermined" if k % 9 == 4 else 20 + k / 8 for k in range(ROWS)],
-        "ct2": ["Undetermined" if k == 5 else 21 - k / 8 for k in range(ROWS)],
-    }
-    texts = {name: [str(value) for value in values] for name, values in told.items()}
-    frame = measurements().with_columns(**{name: polars.Series(v) for name, v in texts.items()})
-    frame.select(*texts, "g0", "g1", "grp").write_csv(here / "t.csv")
-    done = call("inspect t.csv")
-    said = " ".join(done.out.split())
-    assert "* ads: text with an order: Strongly disagree < Disagree < Neutral < Agree <" in said
-    assert "* media: several answers in a cell (TV, Print, Web): to use them, give each a" in said
-    assert "* ct1, ct2: numbers except for 'Undetermined' (8 times): missing values?" in said
-    options = inspect_table(here / "t.csv").options
-    assert options["ordinal"] == {"ads": (*agree,), "rate": (*scale,)}
-    assert options["na"] == ["Undetermined"]
-    assert options["categorical"] == ["tone", "media"]
-    way = done.out.partition("Suggested command:")[2].partition("forecast")[0].replace("\\\n", "")
-    ran = call(*shlex.split(way)[1:], "--json", "--no-out")
-    assert ran.code == 0 and ran.json["selected"] == ["g1"], ran.err
-    # The message of a command that was told nothing proposes the same.
-    asked = call("chain mim:top=1 on t.csv --label grp --no-out")
-    assert asked.code == 4 and "--ordinal 'ads=Strongly disagree<Disagree<" in asked.err
-
-
-def test_who_is_seen_at_several_times_is_a_group(call: Call, here: Path) -> None:
+    patients = visits(Patient=[f"P{k // 3:02d}" for k in EVERY])
+    target = with_columns(patients, y=np.linspace(3.1, 9.7, ROWS).round(2))
+    places = [(f"land {k}", year) for k in range(12) for year in range(2000, 2010)]
+    panel = polars.DataFrame(places, schema=["country", "year"], orient="row")
     draw = np.random.default_rng(4)
-    places, years = [f"land {k}" for k in range(12)], range(2000, 2010)
-    rows = [(place, year) for place in places for year in years]
-    frame = polars.DataFrame(
-        {"country": [p for p, _ in rows], "year": [y for _, y in rows]}
-        | {f"x{k}": draw.normal(size=len(rows)).round(3) for k in range(4)}
-    )
-    frame.write_csv(here / "t.csv")
-    said = call("inspect t.csv --label x3").out
-    assert "* country: says which rows come from the same source" in said
-    assert "--groups country" in said.partition("Suggested command:")[2]
-    # Not where the same place has several rows of one year.
-    frame.with_columns(year=polars.Series([y // 2 for _, y in rows])).write_csv(here / "t.csv")
-    assert "--groups" not in call("inspect t.csv --label x3").out
+    panel = with_columns(panel, **{f"x{k}": draw.normal(size=120).round(3) for k in range(4)})
 
-
-def test_few_people_are_groups_and_consecutive_plots_name_the_rows(call: Call, here: Path) -> None:
-    visits(subj=[1 + k // 10 for k in range(ROWS)]).write_csv(here / "t.csv")
-    assert "--label y --groups subj" in told(call("inspect t.csv"))
-    visits(plot=[101 + k for k in reversed(range(ROWS))]).write_csv(here / "t.csv")
-    assert "--label y --drop plot" in told(call("inspect t.csv"))
-
-
-def test_times_of_the_dead_and_of_the_living_in_two_columns_are_said_to_be(
-    call: Call, here: Path
-) -> None:
-    dead = [k % 3 == 0 for k in range(ROWS)]
-    days = {
-        "days_to_death": [str(90 + k) if lost else "'--" for k, lost in enumerate(dead)],
-        "year_of_death": [str(2001 + k % 9) if lost else "'--" for k, lost in enumerate(dead)],
-        "days_to_last_follow_up": [
-            "[Not Available]" if lost else f"{365 - k}" for k, lost in enumerate(dead)
-        ],
+    dead = [k % 3 == 0 for k in EVERY]
+    ends = {
+        "vital_status": ["Dead" if lost else "Alive" for lost in dead],
+        "days_to_death": [str(90 + k) if dead[k] else "'--" for k in EVERY],
+        "year_of_death": [str(2001 + k % 9) if dead[k] else "'--" for k in EVERY],
+        "days_to_last_follow_up": ["[Not Available]" if dead[k] else f"{365 - k}" for k in EVERY],
     }
-    ends = ["Dead" if lost else "Alive" for lost in dead]
-    measurements(vital_status=ends, **days).drop("grp").write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "days_to_last_follow_up, days_to_death: times until vital_status, and for" in said
-    assert "make it the label (--label), with --event vital_status" in said
+    control = ["QC" if k % 10 == 0 else "Blank" if k % 15 == 7 else "ab"[k % 2] for k in EVERY]
 
+    count = {"count": [1 + k % 7 for k in EVERY]}
+    snps = [["C/T", "C/C", "T/T", "0/0"][j % 4] for j in EVERY]
+    coded = [["0/1", "1/1", "0/0"][j % 3] for j in EVERY]
 
-def test_samples_of_quality_control_are_asked_about(call: Call, here: Path) -> None:
-    kinds = ["QC" if k % 10 == 0 else "Blank" if k % 15 == 7 else "ab"[k % 2] for k in range(ROWS)]
-    measurements().with_columns(grp=polars.Series(kinds)).write_csv(here / "t.csv")
-    said = call("inspect t.csv").out
-    for name in ("QC", "Blank"):
-        assert (
-            f"'{name}' is taken as a class" in said and f"--na {name} --missing-label drop" in said
-        )
-
-
-def test_a_code_for_no_class_is_no_rare_class(call: Call, here: Path) -> None:
-    cases = [-9 if k in (5, 17) else 1 + k % 2 for k in range(ROWS)]
-    measurements(PHENOTYPE=cases).drop("grp").write_csv(here / "t.csv")
-    said = told(call("inspect t.csv"))
-    assert "--na -9 --missing-label drop" in said and "few rows of a class" not in said
-
-
-def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, here: Path) -> None:
-    snps = {f"rs{k}": [["C/T", "C/C", "T/T", "0/0"][j % 4] for j in range(ROWS)] for k in range(2)}
-    count = [1 + k % 7 for k in range(ROWS)]
-    frame = measurements().with_columns(**{name: polars.Series(v) for name, v in snps.items()})
-    frame.with_columns(count=polars.Series(count)).write_csv(here / "t.csv")
-    said = call("inspect t.csv --label grp").out
-    assert "* rs0, rs1: genotypes except for '0/0': missing values?" in said
-    assert "--na 0/0" in said.partition("Suggested command:")[2]
-    assert "* count: if each row stands for that many cases, declare it as the weight;" in said
-    assert "--weight count" in said
-    # Beside 0/1 and 1/1 it is a genotype.
-    coded = [["0/1", "1/1", "0/0"][j % 3] for j in range(ROWS)]
-    frame.with_columns(rs0=polars.Series(coded), rs1=polars.Series(coded)).write_csv(here / "t.csv")
-    assert "genotypes except" not in call("inspect t.csv --label grp").out
-
-
-@pytest.mark.parametrize("named", [["GENE"], ["TP", "KRAS", "k__B;p__P"]])
-def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(
-    call: Call, here: Path, named: list[str]
-) -> None:
-    draw = np.random.default_rng(4)
-    counts = {f"{named[k % len(named)]}{k}": draw.poisson(1, ROWS).tolist() for k in range(20)}
-    cells = {"cell": [f"ACGT-{k}" for k in range(ROWS)], "type": ["ab"[k % 2] for k in range(ROWS)]}
-    polars.DataFrame(cells | counts).write_csv(here / "t.csv")
-    assert "label: type, a guess (2 classes: a 30, b 30)" in call("inspect t.csv").out
-    asked = call("chain mim:top=2 on t.csv")
-    assert asked.code == 4 and "t.csv --label type --drop cell" in asked.err
-    # The last column may be the label where no text of classes stands elsewhere.
-    polars.DataFrame(counts).write_csv(here / "t.csv")
-    assert inspect_table(here / "t.csv").label == 19
-
-
-def test_infinite_cells_are_asked_about_and_the_command_runs(call: Call, here: Path) -> None:
-    cells = [float(k % 9) for k in range(ROWS)]
-    ratio, less = [*cells[:-2], np.inf, np.inf], [-np.inf, *cells[1:]]
-    frame = measurements(ratio=ratio, less=less).select("ratio", "less", "g1", "g2", "grp")
-    frame.write_csv(here / "t.csv")
-    found = call("inspect t.csv")
-    assert "ratio: inf in 2 rows: a division by zero?" in found.out
-    assert "--na inf --na -inf" in " ".join(found.out.replace("\\\n", "").split())
-    (chain, *_) = inspect_table(here / "t.csv").proposals
-    assert call(f"{chain.command.removeprefix('fsframe ')} --no-out").code == 0
-
-
-def test_codes_of_places_are_no_numbers(call: Call, here: Path) -> None:
-    frame = measurements(
-        postcode=[10115 + 37 * k for k in range(ROWS)], zip=[8000 + k % 4 for k in range(ROWS)]
-    )
-    frame.select("postcode", "zip", "g0", "g1", "grp").write_csv("t.csv")
-    said = " ".join(call("inspect t.csv").out.split())
-    assert "postcode: numeric codes with too many different values" in said
-    assert "--drop postcode --categorical zip" in said.replace("\\ ", "")
-
-
-def test_a_number_of_each_row_identifies_it(call: Call, here: Path) -> None:
-    numbers = [2 * k + 1 for k in range(ROWS)]
-    frame = measurements(EmployeeNumber=numbers, MitoticNumber=[k * k for k in range(ROWS)])
-    frame.select("EmployeeNumber", "MitoticNumber", "g1", "g2", "grp").write_csv(here / "t.csv")
-    assert inspect_table(here / "t.csv").options["drop"] == ["EmployeeNumber"]
     drawn = np.random.default_rng(2).choice(99_999, ROWS, replace=False)
-    numbers = {"SEQN": drawn.tolist(), "Matrikel-Nr.": (drawn + 3_000_000).tolist()}
-    frame = measurements(**numbers, Number=drawn.tolist())
-    frame.select("SEQN", "Matrikel-Nr.", "Number", "g1", "grp").write_csv(here / "t.csv")
-    assert inspect_table(here / "t.csv").options["drop"] == ["SEQN", "Matrikel-Nr."]
+    persons = measurements(SEQN=drawn, **{"Matrikel-Nr.": drawn + 3_000_000}, Number=drawn)
+    zips = measurements(postcode=[10115 + 37 * k for k in EVERY], zip=[8000 + k % 4 for k in EVERY])
+    living = measurements(
+        visits=[k % 12 for k in EVERY],
+        BMI=[0.0 if k % 10 == 3 else round(20 + k / 7, 1) for k in EVERY],
+        BloodPressure=[0 if k % 20 == 7 else 70 + k for k in EVERY],
+    ).with_columns(grp=np.random.default_rng(9).integers(1, 9, ROWS))
+    living = living.rename({"grp": "class"})
 
-
-def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, here: Path) -> None:
-    draw = np.random.default_rng(9)
-    bmi = [0.0 if k % 10 == 3 else 20 + k / 7 for k in range(ROWS)]
-    frame = measurements(
-        visits=[k % 12 for k in range(ROWS)],
-        BMI=[round(value, 1) for value in bmi],
-        BloodPressure=[0 if k % 20 == 7 else 70 + k for k in range(ROWS)],
-    ).with_columns(grp=polars.Series(draw.integers(1, 9, ROWS)))
-    frame.rename({"grp": "class"}).write_csv(here / "t.csv")
-    said = " ".join(call("inspect t.csv").out.split())
-    assert (
-        "* BMI, BloodPressure: 0 in 6, 3 rows, which is impossible in a living person: are" in said
-    )
-    assert "* class: 8 whole numbers are taken as classes; predict counts or scores" in said
-    assert "whole numbers are taken" not in call("inspect t.csv --task regression").out
-
-
-def test_what_rises_with_a_numeric_target_is_asked_about(call: Call, here: Path) -> None:
-    draw = np.random.default_rng(6)
-    y = draw.lognormal(size=ROWS).round(3)
-    columns = {
-        "near": (y + draw.normal(0, 0.01, ROWS)).round(3),
+    noise = np.random.default_rng(6)
+    y = noise.lognormal(size=ROWS).round(3)
+    risen = {
+        "near": (y + noise.normal(0, 0.01, ROWS)).round(3),
         "cents": 100 * y,
         "rounded": np.floor(y),
         "less": -np.log(y),
         "rare": (y == y.max()).astype(float),
         "price": y,
     }
-    polars.DataFrame(columns).write_csv(here / "t.csv")
-    said = told(call("inspect t.csv --label price"))
-    assert "cents: rises with price without an exception: was it made from price" in said
-    assert "rounded: rises with price" in said and "less: falls with price" in said
-    assert "near: " not in said and "rare: " not in said
+
+    def reads(deep: int) -> polars.DataFrame:
+        """Of genes, sampled evenly or up to eight times as deep in some rows as in others."""
+        draw = np.random.default_rng(6)
+        depth, level = draw.uniform(1, deep, ROWS), draw.lognormal(3, 1.5, 40)
+        counts = draw.poisson(np.outer(depth, level))
+        columns = {f"g{k}": counts[:, k] for k in range(40)}
+        return polars.DataFrame({**columns, "grp": [*"ab"] * (ROWS // 2)})
+
+    sums = ("the features are counts whose sum over a row ranges from",)
+    source = "says which rows come from the same source"
+    leak = "as a feature it would leak the label"
+    return {
+        "times beside a label that is said": Case(
+            survival((0, 1), last=True),
+            (f"{leak} --event os_status",), ("--label os_months --event os_status",),
+            options="--label os_months"),
+        "events beside a label that is said": Case(
+            survival((0, 1), last=True),
+            (f"{leak} --drop os_months",), ("--label os_status --drop os_months",),
+            options="--label os_status"),
+        "rows that are measurements of a subject": Case(
+            long, ("each sample has one row for each gene: rows are measurements",)),
+        "one measurement lacking": Case(long.head(59), neither=("rows are measurements",)),
+        "measurements of two days": Case(
+            days, ("one row for each gene and day: rows are measurements",)),
+        "counts as a target": Case(
+            measurements(visitors=visitors).drop("grp"),
+            ("label: visitors, a guess (regression: ",), ("--label visitors --task regression",)),
+        "a target before a constant": Case(
+            towns.select("town", polars.col("grp").alias("zone"), "g1", "price"),
+            ("label: price, a guess (regression: ",)),
+        "a price before a last column without classes": Case(
+            cars.select("g0", polars.col("price").alias("selling_price"), "g1", "seats"),
+            ("label: selling_price, a guess (regression: ",
+             "doubt: it is not the last column, which is 'seats'")),
+        "a price of something else": Case(
+            cars.select("g0", polars.col("price").alias("fuel_price"), "g1", "seats"),
+            ("label: seats, a guess",)),
+        "a mark of one pupil alone": Case(
+            measurements(mark=[*range(1, 12)] + [*range(2, 9)] * 7).drop("grp"),
+            way=("--label mark --task regression",)),
+        "letters by number": Case(letters, neither=("--task",), options="--label letter"),
+        "rows of one patient": Case(
+            patients, (f"Patient: {source}",), ("--groups Patient",), ("--categorical Patient",)),
+        "rows of one patient and a target": Case(
+            target, (f"Patient: {source}",), ("--groups Patient",), ("--categorical Patient",)),
+        "ages and towns name nobody": Case(
+            visits(**{"patient age": [30 + k // 3 for k in EVERY]},
+                   town=[f"t{k // 3}" for k in EVERY]),
+            neither=("of repeated rows", "y --groups")),
+        "a place in several years": Case(
+            panel, (f"* country: {source}",), ("--groups country",), options="--label x3"),
+        "a place with several rows of a year": Case(
+            panel.with_columns(polars.col("year") // 2),
+            neither=("--groups",), options="--label x3"),
+        "few people": Case(
+            visits(subj=[1 + k // 10 for k in EVERY]), way=("--label y --groups subj",)),
+        "consecutive plots": Case(
+            visits(plot=[101 + k for k in reversed(EVERY)]), way=("--label y --drop plot",)),
+        "pairs": Case(
+            measurements(pair_id=[f"P{k // 2}" for k in EVERY], status=["case", "control"] * 30)
+            .drop("grp"), (f"pair_id: {source}",), ("--groups pair_id",)),
+        "a word for people with few values": Case(
+            measurements().rename({"grp": "customer"}),
+            ("label: customer, a guess (2 classes: a 30, b 30)",)),
+        "classes in columns": Case(
+            measurements(**{f"type_{name}": [int(k % 3 == j) for k in EVERY]
+                            for j, name in enumerate("ABC")}).drop("grp"),
+            ("type_A, type_B: like type_C 0 or 1, with 1 in only one of them in each row",),
+            ("--drop type_A,type_B",)),
+        "a code among labels": Case(
+            measurements(phenotype=[[1, 2, 1, 2, -9][k % 5] for k in EVERY]).drop("grp"),
+            ("phenotype: -9 occurs 12 times",), ("--na -9 --missing-label drop",)),
+        "a code for no class in few rows": Case(
+            measurements(PHENOTYPE=[-9 if k in (5, 17) else 1 + k % 2 for k in EVERY]).drop("grp"),
+            ("--na -9 --missing-label drop",), neither=("few rows of a class",)),
+        "samples of quality control": Case(
+            with_columns(measurements(), grp=control),
+            ("'QC' is taken as a class", "--na QC --missing-label drop",
+             "'Blank' is taken as a class", "--na Blank --missing-label drop")),
+        "even sums of counts": Case(reads(1), neither=sums),
+        "uneven sums of counts": Case(reads(8), sums),
+        "times of the dead and of the living": Case(
+            measurements(**ends).drop("grp"),
+            ("days_to_last_follow_up, days_to_death: times until vital_status, and for",
+             "make it the label (--label), with --event vital_status")),
+        "codes of no genotype, and counts of rows": Case(
+            with_columns(measurements(), rs0=snps, rs1=snps, **count),
+            ("* rs0, rs1: genotypes except for '0/0': missing values?", "--weight count",
+             "* count: if each row stands for that many cases, declare it as the weight;"),
+            ("--na 0/0",), options="--label grp"),
+        "a genotype beside 0/1 and 1/1": Case(
+            with_columns(measurements(), rs0=coded, rs1=coded, **count),
+            neither=("genotypes except",), options="--label grp"),
+        "codes of places": Case(
+            zips.select("postcode", "zip", "g0", "g1", "grp"),
+            ("postcode: numeric codes with too many different values",),
+            ("--drop postcode --categorical zip",)),
+        "numbers of rows": Case(
+            measurements(EmployeeNumber=[2 * k + 1 for k in EVERY],
+                         MitoticNumber=[k * k for k in EVERY])
+            .select("EmployeeNumber", "MitoticNumber", "g1", "g2", "grp"),
+            way=("--drop EmployeeNumber",), neither=("--drop MitoticNumber", ",MitoticNumber")),
+        "numbers of persons": Case(
+            persons.select("SEQN", "Matrikel-Nr.", "Number", "g1", "grp"),
+            way=("--drop SEQN,Matrikel-Nr.",), neither=("Nr.,Number",)),
+        "zeros of the living, and scores as classes": Case(
+            living,
+            ("* BMI, BloodPressure: 0 in 6, 3 rows, which is impossible in a living person: are",
+             "* class: 8 whole numbers are taken as classes; predict counts or scores")),
+        "scores as a target": Case(
+            living, neither=("whole numbers are taken",), options="--task regression"),
+        "what rises with a target": Case(
+            polars.DataFrame(risen),
+            ("cents: rises with price without an exception: was it made from price",
+             "rounded: rises with price", "less: falls with price"),
+            neither=("near: ", "rare: "), options="--label price"),
+    }  # fmt: skip
+
+
+CASES = _cases()
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_inspect_tells_what_stands_in_a_table_and_proposes_what_settles_it(inspected, what):
+    case = CASES[what]
+    found = inspected(case.frame, case.options)
+    assert [part for part in case.said if part not in found.said] == []
+    assert [part for part in case.way if part not in found.way] == []
+    assert [part for part in case.neither if part in found.said + found.way] == []
+
+
+def test_whole_numbers_of_many_values_are_no_classes(call, inspected):
+    inspected(CASES["counts as a target"].frame)
+    refused = call("chain anova-f:top=1 on t.csv --label visitors --no-out")
+    assert refused.code == 4 and "--task regression" in refused.err
+
+
+def test_outcomes_and_unknown_classes_are_asked_about(inspected):
+    table = measurements(death30=[0, 1, 1] * 20, readmitted=["no", "yes", "unknown"] * 20)
+    found = inspected(table.drop("grp"))
+    assert "death30: looks like an outcome: leave it out unless it is known before" in found.said
+    assert "'unknown' is taken as a class; if it means that the class is unknown" in found.said
+    assert "--na unknown --missing-label drop" in found.said and "--drop death30" in found.said
+    assert "unknown" not in found.way and "death30" not in found.way
+
+
+def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_features(inspected):
+    draw = np.random.default_rng(2)
+    rows = [(k // 3, k % 3 * 50 + k, k % 3 * 50 + 50 + k) for k in range(90)]
+    frame = with_columns(
+        polars.DataFrame(rows, schema=["id", "tstart", "tstop"], orient="row"),
+        event=[int(k % 3 == 2 and k % 2) for k in range(90)],
+        age=draw.integers(30, 80, 90),
+        bili=draw.normal(size=90).round(2),
+    )
+    found = inspected(frame)
+    assert "* id: says which rows come from the same source" in found.said
+    assert "* tstart, tstop: the stretch of time, until an event, that a row stands" in found.said
+    assert " of class 0, " in found.said
+    options = inspect_table("t.csv").options
+    assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
+    # Few numbers called so are categories.
+    few = with_columns(frame, region_id=draw.integers(1, 6, 90))
+    few.select("region_id", *frame.columns).write_csv("t.csv")
+    options = inspect_table("t.csv").options
+    assert options["groups"] == "id" and options["categorical"] == ["region_id"]
+    # Start and end on a chromosome are features, and so is the number of a batch.
+    plain = frame.rename({"id": "batch_id", "tstart": "start", "tstop": "end", "event": "kind"})
+    plain.write_csv("t.csv")
+    options = inspect_table("t.csv").options
+    assert "groups" not in options and not {"start", "end"} & {*options.get("drop", ())}
+
+
+@pytest.mark.parametrize("named", ["rs", "q"])
+def test_many_columns_alike_are_proposed_in_a_word(call, inspected, ran, named):
+    draw = np.random.default_rng(6)
+    texts = ["AA", "AG", "GG"] if named == "rs" else ["never", "sometimes", "always"]
+    columns = {f"{named}{k}": draw.choice(texts, ROWS) for k in range(30)}
+    found = inspected(polars.DataFrame({**columns, **measurements().to_dict()}))
+    option = "--categorical 'rs*'" if named == "rs" else "--ordinal 'q*=never<sometimes<always'"
+    assert found.said.count(option) == 1 and option in found.way
+    assert "g1" in ran(found.way)["selected"]
+    assert option in call("chain mim:top=1 on t.csv --no-out").err
+
+
+def test_a_text_is_read_as_often_for_many_columns_of_text_as_for_one(here, monkeypatch):
+    read, taken = [], Sheet.take
+    monkeypatch.setattr(Sheet, "take", lambda *given: read.append(1) or taken(*given))
+    times = []
+    for many in (1, 8):
+        visits(**{f"t{k}": [*"uvw"] * 20 for k in range(many)}).write_csv("t.csv")
+        read.clear()
+        inspect_table("t.csv")
+        times.append(len(read))
+    assert times[0] == times[1] <= 5
+
+
+def test_inspect_tells_orders_several_answers_and_texts_for_missing_values(call, inspected, ran):
+    draw = np.random.default_rng(3)
+    agree = ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"]
+    scale = ["1 - bad", "2", "3", "4 - good"]
+    media = ["TV, Web", "Web", "TV, Print, Web", "Print", "TV", "TV, Print"]
+    texts = {
+        "ads": [agree[k % 5] for k in EVERY],
+        "rate": [scale[int(k)] for k in draw.integers(0, 4, ROWS)],
+        "tone": [*"rgb"] * (ROWS // 3),
+        "media": [media[int(k)] for k in draw.integers(0, 6, ROWS)],
+        "ct1": ["Undetermined" if k % 9 == 4 else str(20 + k / 8) for k in EVERY],
+        "ct2": ["Undetermined" if k == 5 else str(21 - k / 8) for k in EVERY],
+    }
+    found = inspected(with_columns(measurements(), **texts).select(*texts, "g0", "g1", "grp"))
+    for part in (
+        "* ads: text with an order: Strongly disagree < Disagree < Neutral < Agree <",
+        "* media: several answers in a cell (TV, Print, Web): to use them, give each a",
+        "* ct1, ct2: numbers except for 'Undetermined' (8 times): missing values?",
+    ):
+        assert part in found.said
+    options = inspect_table("t.csv").options
+    assert options["ordinal"] == {"ads": (*agree,), "rate": (*scale,)}
+    assert options["na"] == ["Undetermined"]
+    assert options["categorical"] == ["tone", "media"]
+    assert ran(found.way)["selected"] == ["g1"]
+    # The message of a command that was told nothing proposes the same.
+    asked = call("chain mim:top=1 on t.csv --label grp --no-out")
+    assert asked.code == 4 and "--ordinal 'ads=Strongly disagree<Disagree<" in asked.err
+
+
+@pytest.mark.parametrize("named", [["GENE"], ["TP", "KRAS", "k__B;p__P"]])
+def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(call, inspected, named):
+    draw = np.random.default_rng(4)
+    counts = {f"{named[k % len(named)]}{k}": draw.poisson(1, ROWS).tolist() for k in range(20)}
+    cells = {"cell": [f"ACGT-{k}" for k in EVERY], "type": [*"ab"] * (ROWS // 2)}
+    found = inspected(polars.DataFrame(cells | counts))
+    assert "label: type, a guess (2 classes: a 30, b 30)" in found.said
+    asked = call("chain mim:top=2 on t.csv")
+    assert asked.code == 4 and "t.csv --label type --drop cell" in asked.err
+    # The last column may be the label where no text of classes stands elsewhere.
+    polars.DataFrame(counts).write_csv("t.csv")
+    assert inspect_table("t.csv").label == 19
+
+
+def test_infinite_cells_are_asked_about_and_the_command_runs(inspected, ran):
+    cells = [float(k % 9) for k in EVERY]
+    ratio, less = [*cells[:-2], np.inf, np.inf], [-np.inf, *cells[1:]]
+    frame = measurements(ratio=ratio, less=less).select("ratio", "less", "g1", "g2", "grp")
+    found = inspected(frame)
+    assert "ratio: inf in 2 rows: a division by zero?" in found.said
+    assert "--na inf --na -inf" in found.said + found.way
+    (chain, *_) = inspect_table("t.csv").proposals
+    ran(chain.command)
 
 
 @pytest.mark.parametrize(
@@ -620,42 +512,32 @@ def test_what_rises_with_a_numeric_target_is_asked_about(call: Call, here: Path)
         ("OS.time", "OS", (0, 1), "--label OS.time --event OS"),
     ],
 )
-def test_times_beside_events_of_any_kind_are_no_feature(
-    call: Call, here: Path, time: str, event: str, codes: tuple[int, ...], way: str
-) -> None:
+def test_times_beside_events_of_any_kind_are_no_feature(inspected, ran, time, event, codes, way):
     draw = np.random.default_rng(7)
-    columns = {
-        time: draw.integers(10, 900, ROWS),
-        event: [codes[k % len(codes)] for k in range(ROWS)],
-    }
+    columns = {time: draw.integers(10, 900, ROWS), event: [codes[k % len(codes)] for k in EVERY]}
     columns |= {f"x{k}": draw.normal(size=ROWS).round(3) for k in range(3)}
     columns |= {"PFI": np.arange(ROWS) % 3 % 2, "PFI.time": draw.integers(10, 900, ROWS)}
-    polars.DataFrame(columns).write_csv(here / "t.csv")
-    done = call("inspect t.csv")
-    suggested = told(done).partition("Suggested command:")[2]
-    assert way in suggested
-    command = suggested.partition("forecast")[0]
-    ran = call(*shlex.split(command)[1:], "--json", "--no-out")
-    assert ran.code == 0, ran.err
-    assert "one value only" not in ran.err and event not in ran.json["selected"]
+    found = inspected(polars.DataFrame(columns))
+    assert way in found.way
+    answer = ran(found.way)
+    assert event not in answer["selected"]
+    assert not any("one value only" in warning for warning in answer["warnings"])
     if "OS" in event:
-        assert "PFI, PFI.time: looks like an outcome" in told(done)
+        assert "PFI, PFI.time: looks like an outcome" in found.said
 
 
-def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
+def test_a_data_frame_is_inspected_as_a_file_is(call, here):
     draw = np.random.default_rng(1)
-    frame = measurements(age=draw.integers(20, 80, ROWS).tolist()).with_columns(
-        id=polars.Series([k // 3 for k in range(ROWS)]),
+    frame = with_columns(
+        measurements(age=draw.integers(20, 80, ROWS).tolist()),
+        id=[k // 3 for k in EVERY],
         kind=polars.Series([*"uuvvw"] * (ROWS // 5), dtype=polars.Categorical),
-        town=polars.Series([*"xyz"] * (ROWS // 3)),
+        town=[*"xyz"] * (ROWS // 3),
         same=polars.Series([*"uv"] * (ROWS // 2), dtype=polars.Categorical),
-        **{f"q{k}": polars.Series(draw.choice(["no", "maybe", "yes"], ROWS)) for k in range(10)},
+        **{f"q{k}": draw.choice(["no", "maybe", "yes"], ROWS) for k in range(10)},
     )
     frame.write_csv(here / "t.csv")
-    of_file, of_frame = (
-        fsframe.inspect(here / "t.csv", label="grp"),
-        fsframe.inspect(frame, label="grp"),
-    )
+    of_file, of_frame = (fsframe.inspect(each, label="grp") for each in (here / "t.csv", frame))
     # The frame says itself which column is categorical; a copy of the label is left out of both.
     assert of_file.options["categorical"] == ["kind", *of_frame.options["categorical"]]
     assert of_file.options["drop"] == of_frame.options["drop"] == ["same"]
@@ -674,7 +556,7 @@ def test_a_data_frame_is_inspected_as_a_file_is(call: Call, here: Path) -> None:
             fsframe.inspect(**wrong)
 
 
-def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(here: Path) -> None:
+def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(here):
     """As pandas reads a table whose decimal mark nobody told it."""
     said = [f"{k / 8:.2f}".replace(".", ",") for k in range(ROWS)]
     frame = measurements(a=said, share=[f"{text} %" for text in said], b=["ill", *said[1:]]).select(
@@ -701,7 +583,7 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(her
         assert asked in found and "What would settle" not in found and "--na" not in found
 
 
-def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(here: Path) -> None:
+def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes():
     draw = np.random.default_rng(5)
     frame = measurements(
         when=list(range(ROWS)),
@@ -722,7 +604,7 @@ def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(
     assert "the label varies within 'person'" in " ".join(str(found).split())
 
 
-def test_a_frame_of_samples_in_columns_is_to_be_transposed() -> None:
+def test_a_frame_of_samples_in_columns_is_to_be_transposed():
     samples = {f"case_{k}": [0.5 * j + k / 7 for j in range(20)] for k in range(12)}
     for first in ("Gene names", "name"):
         said = str(

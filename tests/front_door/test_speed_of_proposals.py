@@ -15,8 +15,8 @@ from fsframe_infotheory.engine.discretise import Discretiser
     ("rows", "bootstraps", "classes"), [(60, 2, 2), (60, 90, 3), (37, 11, 2), (12, 8, 2)]
 )
 def test_columns_counted_together_give_the_bits_of_columns_counted_alone(
-    monkeypatch: pytest.MonkeyPatch, rows: int, bootstraps: int, classes: int
-) -> None:
+    monkeypatch, rows, bootstraps, classes
+):
     draw = np.random.default_rng(4)
     X = draw.normal(size=(rows, 20)).round(2)
     X[:, 1] = draw.integers(0, 60, rows)
