@@ -161,7 +161,7 @@ class Chain:
         refused = list(self.role_problems(data))
         if data.in_memory or data.in_parts:
             refused += self.stages[0].method.missing_problems(data)
-        problems = [*self.first_problems(), *self.request_problems(data)]
+        problems = [*self.request_problems(data), *self.first_problems()]
         if refused:
             raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
         if problems:

@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation import folds
@@ -306,5 +307,5 @@ def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_
 )
 def test_an_object_as_classifier_is_told_the_stage_to_write(given, stage):
     with pytest.raises(RequestError, match=re.escape(f"write '{stage}'")):
-        CrossValidation(base="mim:top=1", classifier=given)
-    assert CrossValidation(base="mim:top=1", classifier=stage)
+        fsframe.evaluate("mim:top=1", table(40), classifier=given, folds=2, repeats=1)
+    assert fsframe.evaluate("mim:top=1", table(40), classifier=stage, folds=2, repeats=1)
