@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -24,11 +26,8 @@ def test_a_plain_table_reads_as_written(put):
     data = read(put(PLAIN))
     assert data.feature_names == ("a", "b")
     assert data.X.tolist() == [[1, 2.5], [3, -400], [5, 6], [7, 8]]
-    assert (data.label_name, data.classes, data.y.tolist()) == (
-        "class",
-        ("ill", "well"),
-        [0, 1, 0, 1],
-    )
+    assert (data.label_name, data.classes) == ("class", ("ill", "well"))
+    assert data.y.tolist() == [0, 1, 0, 1]
     assert (data.name, data.task, data.warnings) == ("table", "classification", ())
 
 
@@ -137,7 +136,7 @@ def test_tables_of_single_digits_take_the_short_way_to_the_same_numbers(put, mon
     assert np.array_equal(read(path, label=label).X, short)
 
 
-@pytest.mark.parametrize("bad", ["x", "-", "ä"])
+@pytest.mark.parametrize("bad", ["x", "-", "ä", ":"])
 def test_one_odd_cell_among_single_digits_is_not_lost(put, bad):
     with pytest.raises(DataError, match=r"line 3, column 2 \(b\)"):
         read(put(f"a,b,class\n1,2,x\n3,{bad},y\n5,6,x\n7,8,y\n"))
@@ -260,3 +259,56 @@ def test_cells_cut_in_blocks_mean_what_the_csv_module_and_float_say(
         cells.BLOCK = before
     exact = [[float("nan" if is_missing(c.strip()) else c) for c in row] for row in rows]
     np.testing.assert_array_equal(X, exact)
+
+
+SPELLED = ["0", "-3", "+5", "1.", ".5", "2.5e-3", "1E5", "0.1", "123456789.123456789", "1e-400"]
+ODD = ["", " 1", "2 ", "1_000", "NA", "nan", "inf", "1e999", "n.d.", "1,5", "1e", "--1", "०", "1\t"]
+ODD += ['"1"', '" 2 "', '"n.d."', '1""', '""1""', '"1" ""', "-3.0"]
+
+
+def table(odd: str = "") -> str:
+    lines = ["a;b;name;class"]
+    for row in range(30):
+        first = odd if row == 17 and odd else SPELLED[row % len(SPELLED)]
+        lines.append(f"{first};{SPELLED[row * 7 % len(SPELLED)]};é{row % 2};{'xy'[row % 2]}")
+    return "\n".join(lines) + "\n"
+
+
+def taken(path, monkeypatch, small: int):
+    """What a reader with that limit of small texts finds, or the error."""
+    monkeypatch.setattr(cells, "SMALL", small)
+    try:
+        found = read(path, categorical=["name"], na=["-3"])
+    except DataError as error:
+        return str(error)
+    return found.X.tobytes(), found.y.tolist(), found.sha256, found.warnings
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_small_and_large_tables_are_read_alike(put, monkeypatch, odd: str) -> None:
+    path = put(table(odd))
+    assert taken(path, monkeypatch, 1 << 20) == taken(path, monkeypatch, 0)
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_plain_spellings_are_the_numbers_of_float(put, text: str) -> None:
+    found = read(put(f"a;class\n{text};u\n7;v \n7;u\n7;v\n"))
+    np.testing.assert_array_equal(found.X, [[float(text)], [7.0], [7.0], [7.0]])
+    assert found.y.tolist() == [0, 1, 0, 1]
+
+
+def test_small_tables_load_no_polars(put) -> None:
+    path = put(table(" 1"))
+    code = f"""
+import sys
+from fsframe.table.read import read
+read({str(path)!r}, categorical=["name"])
+sys.exit(any(name in sys.modules for name in ("polars", "h5py")))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_codes_that_are_words_are_counted_as_those_that_are_numbers(put):
+    rows = ["n.d.;-9;x", "1;2;y", "n.d.;3;x", "4;-9;y", ";6;y"]
+    found = read(put("\n".join(["a;b;class", *rows]) + "\n"), na=["n.d.", "-9"])
+    assert [w for w in found.warnings if w.startswith("4 cells that hold n.d., -9")]

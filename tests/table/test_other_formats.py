@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -43,10 +44,6 @@ def write_npy(folder):
 def write_sparse(folder, make=sparse.csr_matrix):
     sparse.save_npz(folder / "t.npz", make(np.column_stack([X, Y])))
     return folder / "t.npz"
-
-
-def write_csc(folder):
-    return write_sparse(folder, sparse.csc_matrix)
 
 
 def write_mtx(folder):
@@ -152,7 +149,7 @@ def write_plink(folder, copies=GENOTYPES):
 WRITERS = {
     "npy": write_npy,
     "csr": write_sparse,
-    "csc": write_csc,
+    "csc": partial(write_sparse, make=sparse.csc_matrix),
     "mtx": write_mtx,
     "mat": write_mat,
     "mat-sparse": write_mat_sparse,
@@ -334,11 +331,8 @@ def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
         read(tmp_path / "t.mat", x="b")
     data = read(tmp_path / "t.mat", x="b", y="t")
     np.testing.assert_array_equal(data.X, X + 1)
-    assert data.y.tolist() == (1 - Y).tolist() and data.reading == {
-        "x": "b",
-        "y": "t",
-        "reader": "tables/mat",
-    }
+    assert data.y.tolist() == (1 - Y).tolist()
+    assert data.reading == {"x": "b", "y": "t", "reader": "tables/mat"}
     with pytest.raises(RequestError, match="read as npy, where x does not apply"):
         read(write_npy(tmp_path), x="b")
 
@@ -454,11 +448,8 @@ def test_matrix_market_files_mean_what_scipy_reads_in_them(
 def test_numbers_of_workbooks_keep_their_digits(tmp_path: Path) -> None:
     # As text, the library that reads them gives nine decimals.
     numbers = [1e-12, 1 / 3, -1e-300, 123456789.125, 2e22]
-    path = tmp_path / "small.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet()
-        for row, cells in enumerate([("p", "class"), *zip(numbers, "abaab", strict=True)]):
-            sheet.write_row(row, 0, cells)
+    rows = [["p", "class"], *map(list, zip(numbers, "abaab", strict=True))]
+    path = written(tmp_path / "small.xlsx", {"Sheet": rows})
     assert read(path).X[:, 0].tolist() == numbers
 
 

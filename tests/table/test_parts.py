@@ -57,12 +57,9 @@ def test_values_labels_and_kinds_are_those_of_the_table_in_memory(
 ) -> None:
     whole = fsframe.read(frame)
     found = fsframe.read(written(frame, tmp_path / "parts", (100, 101, 650)))
-    assert found.in_parts
-    assert not found.in_memory
-    assert found.feature_names == whole.feature_names
-    assert found.classes == whole.classes
-    assert found.kinds == whole.kinds
-    assert found.warnings == whole.warnings
+    assert found.in_parts and not found.in_memory
+    for name in ("feature_names", "classes", "kinds", "warnings"):
+        assert getattr(found, name) == getattr(whole, name), name
     np.testing.assert_array_equal(found.y, whole.y)
     np.testing.assert_array_equal(found.categorical, whole.categorical)
     np.testing.assert_array_equal(found.loaded().X, whole.X)

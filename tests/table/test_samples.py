@@ -227,11 +227,8 @@ def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path)
     assert "--label group --groups person --samples about.csv --transpose" in words
     alone = command("inspect", "expr.tsv", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
-    taxa = [
-        ["#OTU ID", *NAMES, "taxonomy"],
-        *([*row, f"k__{k % 3}"] for k, row in enumerate(GENES)),
-    ]
-    (folder / "otus.tsv").write_text(lines(taxa))
+    taxa = [[*row, f"k__{k % 3}"] for k, row in enumerate(GENES)]
+    (folder / "otus.tsv").write_text(lines([["#OTU ID", *NAMES, "taxonomy"], *taxa]))
     taxonomic = command("inspect", "otus.tsv", cwd=folder)
     assert "'taxonomy' tells of features; if features are in rows" in taxonomic.out
     assert "anova-f" not in taxonomic.out
@@ -239,9 +236,9 @@ def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path)
 
 def test_classes_in_the_second_line_say_that_samples_are_in_columns(folder: Path) -> None:
     groups = ["case" if k % 3 else "control" for k in range(12)]
-    lines = [["Sample", *(f"P{k}" for k in range(12))], ["Label", *groups]]
-    lines += [[f"met{j}", *(str((7 * k + j * j) % 11 / 2) for k in range(12))] for j in range(8)]
-    (folder / "peaks.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    rows: list[list[object]] = [["Sample", *(f"P{k}" for k in range(12))], ["Label", *groups]]
+    rows += [[f"met{j}", *((7 * k + j * j) % 11 / 2 for k in range(12))] for j in range(8)]
+    (folder / "peaks.csv").write_text(lines(rows, ","))
     done = command("inspect", "peaks.csv", cwd=folder)
     assert "--label Label --transpose" in " ".join(done.out.split()).replace("\\ ", "")
     assert "the second line tells the class of each column" in done.out
@@ -250,9 +247,7 @@ def test_classes_in_the_second_line_say_that_samples_are_in_columns(folder: Path
     data = read(folder, "peaks.csv", label="Label", transpose=True)
     assert data.classes == ("case", "control") and data.n_features == 8
     # A first column that names genes: no sample is proposed as the label.
-    lines[0][0] = "Gene names"
-    del lines[1]
-    (folder / "peaks.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    (folder / "peaks.csv").write_text(lines([["Gene names", *rows[0][1:]], *rows[2:]], ","))
     done = command("inspect", "peaks.csv", cwd=folder)
     assert "Suggested command" not in done.out and "(--samples FILE)" in done.out
 
