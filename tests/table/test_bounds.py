@@ -106,9 +106,8 @@ def test_an_hdf5_table_or_matrix_of_equal_numbers_is_refused_by_its_size(tmp_pat
             X.id.write_direct_chunk((start, 0), zlib.compress(bytes(2_000_000), 9))
         file["y"] = [0, 1]
     with gzip.open(tmp_path / "t.mtx.gz", "wb") as packed:
-        packed.write(
-            b"%%MatrixMarket matrix array real general\n2000000 20\n" + b"1\n" * 40_000_000
-        )
+        packed.write(b"%%MatrixMarket matrix array real general\n2000000 20\n")
+        packed.write(b"1\n" * 40_000_000)
     for name in ("t.h5", "t.mtx.gz"):
         with pytest.raises(DataError, match=r"would take 320\.0 MB"):
             read(tmp_path / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from unittest import mock
 
 import pytest
 
@@ -37,6 +38,7 @@ GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
         ("a,b,class\n1,2,x\n3,1e999,y\n5,6,x\n7,8,y\n", ["line 3, column 2 (b)", "too large"]),
         ('a,b,class\n1,2,x\n3,"4,y\n5,6,x\n', ["line 3", "never closed"]),
         ('a,b,class\n1,2,x\n"3\n",z,y\n5,6,x\n7,8,y\n', ["line 3, column 2 (b)", "'z'"]),
+        ('a,b,class\n"1\n",2,x\n3,oops,y\n5,6,x\n7,8,y\n', ["line 4, column 2 (b)", "'oops'"]),
         ("a;b;class\n1,5;2;x\n3.5;4;y\n", ["line 2, column 1 (a)", "decimals with a point"]),
         ("a,b,class\n1,5,2,x\n3,5,4,y\n", ["line 2 has 4 fields", "decimal"]),
         ("a,b,class\nu,2,x\nv,4,y\nw,6,x\n", ["column 1 (a)", "3 of 3 cells", "categorical"]),
@@ -152,13 +154,8 @@ def test_the_content_decides_what_a_file_is(put, name):
 
 
 def test_an_unreadable_file_is_reported(put, monkeypatch):
-    from pathlib import Path
-
     path = put(GOOD)
-
-    def refuse(self):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    refuse = mock.Mock(side_effect=PermissionError(13, "Permission denied"))
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
     with pytest.raises(DataError, match="Permission denied"):
         read(path)

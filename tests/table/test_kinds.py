@@ -129,12 +129,11 @@ def test_a_method_for_numbers_takes_encoded_columns_from_the_command_line(table,
     done = run("chain", "rfe:top=2", "on", str(table), "--no-out", *options)
     assert done.code == 4 and "--encode onehot" in done.err
     out = tmp_path / "rfe.h5"
-    done = run("chain", "rfe:top=3", "on", str(table), "-o", str(out), *options,
-               "--encode", "onehot", "--json")  # fmt: skip
+    options += ["--encode", "onehot", "--json"]
+    done = run("chain", "rfe:top=3", "on", str(table), "-o", str(out), *options)
     assert done.code == 0, done.err
-    assert set(done.json["selected"]) <= {
-        "a", "grade", "colour=blue", "colour=green", "colour=red"
-    }  # fmt: skip
+    indicators = {"colour=blue", "colour=green", "colour=red"}
+    assert {*done.json["selected"]} <= {"a", "grade", *indicators}
     reduced = tmp_path / "reduced.csv"
     done = run("apply", str(out), "on", str(table), "-o", str(reduced))
     assert done.code == 0, done.err

@@ -105,9 +105,7 @@ def check(folder, kind, which, edits, options):
     path.write_bytes(mutated(BASES[kind][which % len(BASES[kind])], edits))
     try:
         data = read(path, **options)
-        assert data.X.dtype == np.float64
-        assert data.n_classes != 1
-        assert len(data.sha256) == 64
+        assert data.X.dtype == np.float64 and data.n_classes != 1 and len(data.sha256) == 64
     except FsframeError as error:
         assert str(error)
     form = {k: v for k, v in options.items() if k not in ("label", "categorical")}

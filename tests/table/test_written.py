@@ -123,13 +123,6 @@ def test_arrays_are_written_so_that_they_read_back_to_the_same_bits(tmp_path):
     assert (data.classes, data.feature_names) == (("u, v", "w"), ("f2", "f3"))
 
 
-def test_a_reduced_table_reads_as_the_columns_of_the_whole(put, tmp_path):
-    rows = "".join(f"{k},{k * k % 7},{k % 5},{'xy'[k % 2]}\n" for k in range(12))
-    path = put("a,b,c,class\n" + rows)
-    out = write_reduced(tmp_path / "out.csv", read_table(path), ["c", "b"], label="class")
-    assert np.array_equal(read(out).X, read(path).X[:, 1:])
-
-
 def test_formula_cells_are_made_text_when_asked_and_numbers_never_change(put, tmp_path):
     rows = ['=a,"@b, c",x,y', "-1.5,=1+1,3,+", '+2e-3,"=HYPERLINK(""x"")",-4,-']
     table = read_table(put("\n".join(rows) + "\n"))
