@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,11 +63,21 @@ def write_small(folder: Path) -> None:
     y = np.arange(40) % 2
     X = generator.standard_normal((40, 5)).round(3)
     X[:, 1] += 3 * y
-    lines = ["gene-a,gene-b,größe,x y,last,state"]
-    lines += [
-        ",".join([*map(str, row), ("ill", "well")[code]]) for row, code in zip(X, y, strict=True)
-    ]
-    (folder / "small.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [[*row, ("ill", "well")[code]] for row, code in zip(X, y, strict=True)]
+    names = ["gene-a", "gene-b", "größe", "x y", "last", "state"]
+    write_rows(folder / "small.csv", [names, *rows])
+
+
+def names_and_rows(folder: Path) -> tuple[list[str], list[list[str]]]:
+    """The cells of ``small.csv``."""
+    lines = (folder / "small.csv").read_text(encoding="utf-8").splitlines()
+    names, *rows = (line.split(",") for line in lines)
+    return names, rows
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[object]], sign: str = ",") -> None:
+    """A text table of these cells."""
+    path.write_text("".join(sign.join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture

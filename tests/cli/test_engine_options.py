@@ -124,11 +124,6 @@ def test_what_cannot_be_held_is_refused_before_anything_is_written(call, here: P
     assert not list(here.glob("cells/*"))
 
 
-@pytest.mark.parametrize("name", ["evaluate mim on", "stability mim on", "compare", "resume"])
-def test_every_command_that_runs_chains_takes_it(call, name):
-    assert "--memory" in call(f"{name} --help").out
-
-
 def test_workers_without_anything_to_resample_are_said_to_have_no_effect(call: Call) -> None:
     said = "note: nothing is resampled: --workers has no effect"
     assert said in call("chain mim:top=2 on small --workers 2 --out a.h5").err

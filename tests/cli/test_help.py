@@ -1,4 +1,4 @@
-"""Every command's help has an example, and every example works as it stands."""
+"""Every command's help has an example that works as it stands; what shells offer to complete."""
 
 from __future__ import annotations
 
@@ -127,3 +127,47 @@ def test_every_short_help_fits_one_line() -> None:
     listed = run("--help").out
     for name in cli.list_commands(click.Context(cli)):
         assert re.search(rf"^  {name} +[A-Z].*\.$", listed, flags=re.MULTILINE), name
+
+
+def completed(line: str) -> list[str]:
+    """What bash would be offered at the end of `line`, each behind its kind."""
+    count = str(len(f"{line}.".split()) - 1)
+    environ = {"_FSFRAME_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": count}
+    done = run(env=environ)
+    assert done.err == ""
+    return done.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted", "unwanted"),
+    [
+        ("fsframe ch", ["chain", "check"], ["methods"]),
+        ("fsframe chain im", ["im4e", "immigrate"], ["mim"]),
+        ("fsframe chain mim ", ["npfs", "relieff", "margin", "on"], []),
+        ("fsframe chain mim o", ["on"], ["npfs"]),
+        ("fsframe chain immigrate --s", ["--sigma", "--start", "--standardize"], ["--max-iter"]),
+        ("fsframe chain immigrate --update ", ["elementwise", "psd-clip"], []),
+        ("fsframe chain mim immigrate --update e", ["elementwise"], ["psd-clip"]),
+        ("fsframe chain immigrate:s", ["immigrate:sigma="], ["immigrate:max_iter="]),
+        ("fsframe chain immigrate:sigma=1,up", ["immigrate:sigma=1,update="], []),
+        ("fsframe chain immigrate:update=e", ["immigrate:update=elementwise"], []),
+        ("fsframe chain nonsense:s", [], ["nonsense:sigma="]),
+        ("fsframe chain mim on data.csv --s", ["--seed", "--scheduler"], ["--sigma"]),
+        ("fsframe methods reli", ["relief", "relieff"], ["mim"]),
+        ("fsframe check kun", ["kuncheva"], ["kendall"]),
+        ("fsframe evaluate im", ["immigrate"], []),
+    ],
+)
+def test_the_shell_is_offered_what_fits(line: str, wanted: list[str], unwanted: list[str]) -> None:
+    found = {each.partition(",")[2] for each in completed(line)}
+    assert {*wanted} <= found and not {*unwanted} & found
+
+
+def test_the_shell_is_offered_files_for_data() -> None:
+    assert completed("fsframe chain mim on ")[0].startswith("file,")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_script(shell: str) -> None:
+    done = run(env={"_FSFRAME_COMPLETE": f"{shell}_source"})
+    assert "_FSFRAME_COMPLETE" in done.out

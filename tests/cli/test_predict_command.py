@@ -13,7 +13,7 @@ import fsframe
 from fsframe import Chain, load_run
 from fsframe.errors import DataError
 
-from .conftest import Call
+from .conftest import Call, names_and_rows, write_rows
 
 
 def scores(text: str) -> np.ndarray:
@@ -52,10 +52,10 @@ def test_an_evaluation_keeps_no_model_and_says_how_to_get_one(call: Call, here: 
 def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None:
     assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
     numbered = call("predict r.h5 on small.csv").out.splitlines()
-    first, *rest = (here / "small.csv").read_text().splitlines()
-    names = ["=1+1", '"Doe, J"', "007", *(f"P{k}" for k in range(3, len(rest)))]
-    named = [f"patient,{first}", *(f"{name},{row}" for name, row in zip(names, rest, strict=True))]
-    (here / "new.csv").write_text("\n".join(named) + "\n")
+    first, rest = names_and_rows(here)
+    names = ["patient", "=1+1", '"Doe, J"', "007", *(f"P{k}" for k in range(3, len(rest)))]
+    named = ([name, *row] for name, row in zip(names, [first, *rest], strict=True))
+    write_rows(here / "new.csv", named)
     assert call("predict r.h5 on new.csv").out.splitlines() == numbered
     found = list(csv.reader(io.StringIO(call("predict r.h5 on new.csv --id patient").out)))
     assert [row[0] for row in found[:5]] == ["patient", "'=1+1", "Doe, J", "007", "P3"]
@@ -72,8 +72,7 @@ def test_only_the_columns_that_the_classifier_uses_are_needed(
     kept = load_run(here / "r.h5").selected
     data = fsframe.read(here / "small.csv")
     kept_names = [data.feature_names[column] for column in sorted(kept)]
-    rows = [",".join(map(repr, row)) for row in data.X[:, sorted(kept)].tolist()]
-    (here / "few.csv").write_text("\n".join([",".join(kept_names), *rows]) + "\n")
+    write_rows(here / "few.csv", [kept_names, *data.X[:, sorted(kept)].tolist()])
     done = call("predict r.h5 on few.csv")
     assert done.code == 0, done.err
     assert done.out == call("predict r.h5 on small.csv").out
@@ -82,7 +81,7 @@ def test_only_the_columns_that_the_classifier_uses_are_needed(
 def test_all_columns_are_needed_where_the_nearest_rows_fill_gaps(call: Call, here: Path) -> None:
     assert call("chain impute:method=neighbours mim:top=2 knn on small.csv --out r.h5").code == 0
     data = fsframe.read(here / "small.csv")
-    (here / "few.csv").write_text("\n".join([data.feature_names[0], "1.5"]) + "\n")
+    write_rows(here / "few.csv", [[data.feature_names[0]], [1.5]])
     refused = call("predict r.h5 on few.csv")
     assert refused.code == 4
     assert data.feature_names[1] in refused.err
@@ -103,26 +102,17 @@ def test_a_classifier_is_named_for_a_run_without_one(call: Call) -> None:
     assert call("predict r.h5 on small.csv --classifier margin").code == 0
 
 
-def test_the_table_is_read_again_as_it_was_for_the_run(call: Call) -> None:
+def test_the_table_is_read_again_as_it_was_for_the_run(call: Call, here: Path) -> None:
     how = "--drop gene-a --categorical last --label state"
-    table = Path("small.csv").read_text().splitlines()
-    coded = [line.rsplit(",", 2) for line in table[1:]]
-    lines = [f"{a},{k % 3},{label}" for k, (a, _, label) in enumerate(coded)]
-    Path("coded.csv").write_text("\n".join([table[0], *lines]) + "\n")
+    names, rows = names_and_rows(here)
+    coded = ([*row[:-2], k % 3, row[-1]] for k, row in enumerate(rows))
+    write_rows(here / "coded.csv", [names, *coded])
     assert call(f"chain mim:top=2 knn on coded.csv --out r.h5 {how}").code == 0
     # The run file says how; the same said again changes nothing, another label does.
     done = call("predict r.h5 on coded.csv")
     assert done.code == 0, done.err
     assert call(f"predict r.h5 on coded.csv {how}").out == done.out
     assert call("predict r.h5 on coded.csv --label last").code == 4
-
-
-def test_the_label_of_the_run_need_not_be_the_last_column(call: Call) -> None:
-    lines = [line.split(",") for line in Path("small.csv").read_text().splitlines()]
-    text = "\n".join(",".join([line[-1], *line[:-1]]) for line in lines)
-    Path("first.csv").write_text(text + "\n")
-    assert call("chain mim:top=2 knn on first.csv --label state --out r.h5").code == 0
-    assert call("predict r.h5 on small.csv").code == 0
 
 
 def test_classes_that_a_spreadsheet_would_compute_are_written_as_text(call: Call) -> None:
@@ -149,9 +139,8 @@ def test_labels_of_arrays_that_are_numbers_are_predicted(call, here):
 
 def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
     assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
-    lines = [line.split(",") for line in (here / "small.csv").read_text().splitlines()]
-    other = [[c[0], str(1000 * float(c[1])), *c[2:]] for c in lines[1:]]
-    (here / "other.csv").write_text("\n".join(map(",".join, [lines[0], *other])) + "\n")
+    names, rows = names_and_rows(here)
+    write_rows(here / "other.csv", [names, *([a, 1000 * float(b), *c] for a, b, *c in rows)])
     noted = "most values of gene-b are far outside"
     other, same = call("predict r.h5 on other.csv"), call("predict r.h5 on small.csv")
     assert other.code == same.code == 0
@@ -198,28 +187,24 @@ def test_columns_without_names_are_found_by_their_place(
 
 
 def test_new_rows_may_be_parted_by_blanks_as_r_writes_them(call: Call, here: Path) -> None:
-    names, *rows = (line.split(",") for line in (here / "small.csv").read_text().splitlines())
-    quoted = [" ".join(f'"{name}"' for name in names)]
-    quoted += [f'"{k + 1}" ' + " ".join(row) for k, row in enumerate(rows)]
-    (here / "r.txt").write_text("\n".join(quoted) + "\n")
+    names, rows = names_and_rows(here)
+    numbered = ([f'"{k + 1}"', *row] for k, row in enumerate(rows))
+    write_rows(here / "r.txt", [[f'"{name}"' for name in names], *numbered], " ")
     done = call("chain mim:top=2 knn on r.txt --out r.h5")
     assert done.code == 0, done.err
     assert call("chain mim:top=2 knn on small.csv --out s.h5").code == 0
     assert call("predict r.h5 on r.txt").out == call("predict s.h5 on small.csv").out
-    one = "size of it\n1\n2\n"
-    (here / "one.txt").write_text(one)
+    (here / "one.txt").write_text("size of it\n1\n2\n")
     lacking = call("predict r.h5 on one.txt")
     assert lacking.code == 4 and "it has 1 column\n" in lacking.err
 
 
 def test_a_column_left_out_for_its_name_is_left_out_of_new_rows(call: Call, here: Path) -> None:
     """As `inspect` proposes where two columns have one name."""
-    names, *rows = (here / "small.csv").read_text().splitlines()
-    first = names.partition(",")[0]
-    twice = [f"{names.rpartition(',')[0]},{first},{names.rpartition(',')[2]}"]
-    twice += [f"{row.rpartition(',')[0]},7.5,{row.rpartition(',')[2]}" for row in rows]
-    (here / "twice.csv").write_text("\n".join(twice) + "\n")
-    number = names.count(",") + 1
+    names, rows = names_and_rows(here)
+    first, number = names[0], len(names)
+    twice = ([*row[:-1], 7.5, row[-1]] for row in rows)
+    write_rows(here / "twice.csv", [[*names[:-1], first, names[-1]], *twice])
     assert f"--drop {number}" in call("inspect twice.csv").out
     chain = f"mim:top={number - 1} knn"
     assert call(f"chain {chain} on twice.csv --drop {number} --out t.h5").code == 0

@@ -78,27 +78,6 @@ def test_pairs_have_statistic_p_and_q(call: Call, here: Path) -> None:
     assert f"{float(found[0]['p']):.2g}" in shown
 
 
-def test_wrong_requests_are_refused_before_anything_is_written(call: Call, here: Path) -> None:
-    assert call("chain mim:top=1 on small.csv -q -o run.h5").code == 0
-    for words, said in (
-        ("table run.h5 small.csv", "name the table"),
-        ("table run.h5 -o genes.ods", "end its name in .csv"),
-        ("table run.h5 --format xlsx", "not a text format"),
-        ("table run.h5 --pairs --kept", "--pairs writes pairs"),
-        ("table run.h5 --pairs", "holds no pairs"),
-    ):
-        done = call(words)
-        assert done.code == 2 and said in done.err, words
-    assert not (here / "genes.ods").exists()
-
-
-def test_p_and_q_stand_on_the_screen(call: Call) -> None:
-    done = call("chain anova-f:top=2 on small.csv -o run.h5")
-    header = next(line for line in done.out.splitlines() if line.startswith("rank"))
-    assert header.split()[:5] == ["rank", "feature", "score", "p", "q"]
-    assert all(len(line) <= 80 for line in done.out.splitlines() if "█" in line)
-
-
 def test_kinds_are_listed_with_what_they_need(call: Call) -> None:
     from fsframe.show.plots import KINDS
 
@@ -174,6 +153,11 @@ def test_wrong_requests_leave_nothing(call: Call, here: Path) -> None:
         ("plot tests run.h5", 2, "draw a run that ends with npfs"),
         ("plot scores run.h5 on small.csv", 2, "without a table"),
         ("plot scores nothing.h5", 5, "no run file"),
+        ("table run.h5 small.csv", 2, "name the table"),
+        ("table run.h5 -o genes.ods", 2, "end its name in .csv"),
+        ("table run.h5 --format xlsx", 2, "not a text format"),
+        ("table run.h5 --pairs --kept", 2, "--pairs writes pairs"),
+        ("table run.h5 --pairs", 2, "holds no pairs"),
     ):
         done = call(words)
         assert done.code == code and said in done.err, words

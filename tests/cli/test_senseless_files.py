@@ -18,7 +18,6 @@ from fsframe.storage import RunRecord, load_run, write_run
 
 from .conftest import LONGEST, Call, TooLong, within_seconds
 
-ROOT = Path(__file__).resolve().parents[2]
 RUNS = {
     "npfs.h5": "chain immigrate:max_iter=3 npfs:n=5,null=published on small.csv -q -o npfs.h5",
     "evaluate.h5": "evaluate mim:top={1,2} knn on small.csv --folds 2 --repeats 2 --curve [1,3] -q "
@@ -213,15 +212,6 @@ def test_no_cost_is_hidden_in_a_file(call: Call, here: Path) -> None:
     assert "Traceback" not in done.stderr, done.stderr[-500:]
     codes = json.loads(done.stderr.rpartition("\n")[2])
     assert [code for code, _ in codes] == expected
-
-
-def test_a_grid_is_counted_before_it_is_made() -> None:
-    from fsframe.errors import RequestError
-    from fsframe.evaluation.grid import ChainGrid
-
-    for chain in (f"immigrate:{GRID}", f"npfs:base=(immigrate:{GRID})"):
-        with pytest.raises(RequestError, match=f"{59**5} combinations"):
-            ChainGrid.parse(chain)
 
 
 def test_what_is_shown_is_json_whatever_the_numbers(call: Call, here: Path) -> None:

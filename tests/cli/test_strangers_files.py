@@ -1,4 +1,4 @@
-"""Run files and manifests from strangers: nothing they name is imported, replaced or obeyed."""
+"""Run files, manifests and plugins from strangers: nothing they name is imported or obeyed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from fsframe.storage import load_run, write_run
+from tests.command_line import Done
 from tests.same_process import fsframe
 
-from .conftest import Call, Context, write_small
+from .conftest import Call, Context, write_rows, write_small
 
 EVIL = "sklearn:estimator=evilmod.Boom"
 
@@ -149,11 +150,15 @@ def strange(forged: Path, here: Path) -> Path:
                 "apply {} on small.csv -o out.csv", "resume {}", "resume {} --json"],
 )  # fmt: skip
 def test_no_output_obeys_a_name(call: Call, strange: Path, name: str, command: str) -> None:
-    done = call(command.format(name))
+    steers_nothing(call(command.format(name)))
+
+
+def steers_nothing(done: Done) -> None:
+    """Nothing that was printed steers a terminal or stands where fsframe itself speaks."""
     for text in (done.out, done.err):
-        shown = [line for line in text.split("\n") if line]
-        assert all(line.isprintable() for line in shown), text
-        assert not [line for line in shown if line.startswith("/tmp/run.h5: sound")], text
+        lines = [line for line in text.split("\n") if line]
+        assert all(line.isprintable() for line in lines), ascii(text)
+        assert not [line for line in lines if line.startswith("/tmp/run.h5: sound")], text
 
 
 @pytest.mark.parametrize("command", ["table run.h5", "predict run.h5 on small.csv"])
@@ -184,8 +189,8 @@ def test_tables_with_strange_names_are_evaluated_compared_and_studied_line_by_li
     names = ['"a\x1b[2J"', '"b\nsmall.csv: sound"', '"c\u202e"']
     y = ["ill\x1b[2J", "well\x9b1m"]
     X = np.random.default_rng(0).standard_normal((24, 3)).round(2)
-    rows = [",".join([*map(str, row), y[i % 2]]) for i, row in enumerate(X)]
-    (here / "odd.csv").write_text("\n".join([",".join([*names, "state"]), *rows]) + "\n")
+    rows = [[*row, y[i % 2]] for i, row in enumerate(X)]
+    write_rows(here / "odd.csv", [[*names, "state"], *rows])
     for command in (
         "chain mim:top=2 npfs:n=5 on odd.csv --no-out",
         "evaluate mim:top=2 knn on odd.csv --folds 2 --repeats 1 --no-out",
@@ -198,3 +203,57 @@ def test_tables_with_strange_names_are_evaluated_compared_and_studied_line_by_li
     done = call("compare", "mim:top=2 knn", "relieff:top=2 knn", "on", "odd.csv", "--folds", "2",
                 "--repeats", "1", "-q")  # fmt: skip
     assert done.code == 0 and all(line.isprintable() for line in done.out.split("\n"))
+
+
+STEERING = "\x1b[2J\x9b1m\u202e\r"
+WORDS = [
+    (["plugins"], 0),
+    (["plugins", "--json"], 0),
+    (["plugins", "--traceback"], 0),
+    (["methods"], 0),
+    (["methods", "--json"], 0),
+    (["methods", "fake-steering"], 0),
+    (["methods", "fake-steering", "--json"], 0),
+    (["chain", "--help"], 0),
+    (["chain", "fake-steering", "--help"], 0),
+    (["check", "fake-steering"], 3),
+    (["check", "fake-steering", "--json"], 3),
+    (["info"], 0),
+    (["info", "--json"], 0),
+    ([f"no{STEERING}\n/tmp/run.h5: sound"], 2),
+    (["info", f"--no{STEERING}\n/tmp/run.h5: sound"], 2),
+    (["methods", "mim", f"more{STEERING}\n/tmp/run.h5: sound"], 2),
+    (["chain", "mim", f"--no{STEERING}\n/tmp/run.h5: sound"], 2),
+    (["evaluate", "mim", "on", "x.csv", "--seed", f"a{STEERING}\n/tmp/run.h5: sound"], 2),
+]
+
+
+@pytest.mark.parametrize(("words", "code"), WORDS, ids=lambda words: ascii(words)[:40])
+def test_no_output_obeys_a_plugin_or_what_was_typed(words: list[str], code: int) -> None:
+    env = {"FSFRAME_BLOCK": f"a{STEERING}", "FSFRAME_TRACE": f"{STEERING}\n/tmp/run.h5: sound"}
+    done = fsframe(
+        *words, fakes=["fake_steering", "fake_raises"], env=env if "info" in words else {}
+    )
+    assert done.code == code, done.err
+    assert done.out or done.err
+    steers_nothing(done)
+
+
+def test_json_of_plugins_and_methods_means_the_same() -> None:
+    found = fsframe("plugins", "--json", fakes=["fake_steering"]).json["plugins"]
+    (plugin,) = [plugin for plugin in found if plugin["name"] == "steering"]
+    assert plugin["version"] == "1.0\x1b[2J"
+    method = fsframe("methods", "fake-steering", "--json", fakes=["fake_steering"]).json
+    power = next(p for p in method["parameters"] if p["name"] == "power")
+    assert power["help"] == f"Exponent{STEERING}." and power["symbol"] == STEERING
+
+
+def test_a_docstring_keeps_its_lines() -> None:
+    done = fsframe("methods", "mim")
+    assert "\\n" not in done.out
+    assert "\n\nParameters:\n" in done.out and len(done.out.splitlines()) > 20
+
+
+def test_info_remarks_on_a_memory_of_tables_that_is_no_size() -> None:
+    done = fsframe("info", env={"FSFRAME_TABLE_MEMORY": "abc"})
+    assert done.code == 0 and "note: FSFRAME_TABLE_MEMORY='abc' is not a size" in done.err
