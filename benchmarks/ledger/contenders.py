@@ -49,8 +49,6 @@ class Contender:
         Of fsframe: the text of the chain for a design.
     fit : callable, optional
         Of another package: the columns kept of a table, with a seed.
-    warned : tuple of str
-        Designs on whose tables the run itself says that the promise does not hold.
     package : str
         Its distribution.
     """
@@ -66,7 +64,6 @@ class Contender:
     widest: int = 10_000
     chain: Callable[[Design], str] | None = None
     fit: Callable[[Table, int], Kept] | None = None
-    warned: tuple[str, ...] = ()
     package: str = "fsframe"
 
     def version(self) -> str:

@@ -221,7 +221,6 @@ def summary(ledger: Ledger) -> list[str]:
         for design in DESIGNS for label in ("null", "signal") for contender in CONTENDERS
         if contender.package == "fsframe" and judged(contender, label)
     )  # fmt: skip
-    told = sum(one[0].name in one[2].warned for one in ours)
     rows = sum(map(len, ledger.cells.values()))
     behind = [d.name for d in DESIGNS if ledger.ours_first(d) == "behind"]
     return [
@@ -232,9 +231,8 @@ def summary(ledger: Ledger) -> list[str]:
         f"{places.count('within one standard error')} more"
         + (f"; behind in {', '.join(behind)}." if behind else "."),
         f"* Of {made} promises of fsframe that {FEW} or more tables judge, {len(ours)} are missed "
-        f"by more than two standard errors (listed below); for {told} of these the run itself says "
-        "that the promise does not hold. Of promises kept exactly, two in a hundred are missed by "
-        "chance.",
+        "by more than two standard errors. Of promises kept exactly, two in a hundred are missed "
+        "by chance.",
         f"* Of other packages' promises {len(failures) - len(ours)} are missed.",
         f"* Cells have few tables (median {int(np.median([len(c) for c in ledger.cells.values()]))}"
         f"){_absent(ledger)}: this is a first look, not a verdict.",
@@ -253,17 +251,15 @@ def missed_table(ledger: Ledger) -> list[str]:
     if not ours:
         return []
     lines = [
-        "**Promises missed** by more than two standard errors. *The run says so*: on tables of the "
-        "design it warns that the promise does not hold.",
+        "**Promises missed** by more than two standard errors:",
         "",
-        "|chain|design|label|measured|promised|the run says so|",
-        "|-|-|-|-|-|-|",
+        "|chain|design|label|measured|promised|",
+        "|-|-|-|-|-|",
     ]
     for design, label, contender, error in sorted(ours, key=lambda one: CONTENDERS.index(one[2])):
-        said = "yes" if design.name in contender.warned else red("no")
         told = "no signal" if label == "null" else "signal"
         lines.append(
-            f"|{contender.name}|`{design.name}`|{told}|{error.short()}|{contender.level:g}|{said}|"
+            f"|{contender.name}|`{design.name}`|{told}|{red(error.short())}|{contender.level:g}|"
         )
     return [*lines, ""]
 

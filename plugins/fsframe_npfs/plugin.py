@@ -102,8 +102,19 @@ _KEPT_BY_CHANCE = "on average, at most 1% of the features that say nothing about
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """Chains for groups with different labels, for features that matter only together, and for
-    tables without any other proposal."""
+    """Chains for rows with a time, for groups with different labels, for features that matter only
+    together, and for tables without any other proposal."""
+    yield ProposalEntry(
+        name="time",
+        question=RELEVANT_QUESTION,
+        place=20,
+        tables="rows with a time",
+        when={"time"},
+        chain="anova-f npfs",
+        gaps="anova-f:missing=pairwise npfs",
+        promise=_KEPT_BY_CHANCE,
+        designs=("drift",),
+    )
     yield ProposalEntry(
         name="groups",
         question=RELEVANT_QUESTION,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsframe.registry.entries import (
-    RELEVANT_QUESTION,
     TOGETHER_QUESTION,
     ProposalEntry,
     SelectorEntry,
@@ -130,17 +129,6 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
     """Chains for narrow tables, on which they keep their promises (docs/ledger.md)."""
-    yield ProposalEntry(
-        name="time",
-        question=RELEVANT_QUESTION,
-        place=20,
-        tables="rows with a time, at most 50 columns",
-        when={"time"},
-        most_columns=50,
-        chain="relieff:top=5 cpss",
-        promise="on average, at most one kept feature is false",
-        designs=("drift",),
-    )
     yield ProposalEntry(
         name="together",
         question=TOGETHER_QUESTION,
