@@ -226,3 +226,14 @@ def test_the_readme_counts_what_there_is() -> None:
         row: int(n) for row, n in re.findall(r"^\| ([a-zA-Z -]+?) \| (\d+)", text, re.MULTILINE)
     }
     assert said == counts
+
+
+def test_the_readme_sums_up_the_ledger() -> None:
+    readme, ledger = (
+        " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        for page in ("README.md", "docs/ledger.md")
+    )
+    first, designs = re.findall(r"is first in (\d+) of (\d+) designs", ledger)[0]
+    judged, missed = re.findall(r"Of (\d+) promises of fsframe .*? (\d+) are missed", ledger)[0]
+    assert f"is first in {first} of {designs} designs" in readme
+    assert f"of its {judged} promises about errors {missed} are missed" in readme
