@@ -456,6 +456,31 @@ def annotation(kind: Kind) -> str:
     return str(make()) if callable(make) else "Any"
 
 
+def limits(kind: Kind) -> dict[str, Any]:
+    """The bounds and words that a kind declares, for programs.
+
+    Of lists, `least` is the smallest length, and `items` are the limits of their values.
+
+    >>> limits(optional(either(real(0, 1), choice("auto"))))
+    {'least': 0, 'most': 1, 'choices': ['auto']}
+    >>> limits(listing(real(above=0), least=2))
+    {'least': 2, 'items': {'above': 0}}
+    """
+    if isinstance(kind, (optional, _Either)):
+        kinds = (kind.kind,) if isinstance(kind, optional) else kind.kinds
+        return {name: value for each in kinds for name, value in limits(each).items()}
+    found: dict[str, Any] = {}
+    for name in ("least", "most", "above", "below"):
+        # Kinds of other packages may mean something else by these names.
+        if isinstance(bound := getattr(kind, name, None), (int, float)):
+            found[name] = bound
+    if isinstance(kind, listing):
+        found["items"] = limits(kind.kind)
+    elif kind.choices():
+        found["choices"] = [*kind.choices()]
+    return found
+
+
 def offered_by(kind: Kind) -> str:
     """The registry whose names a kind accepts, for kinds made by `offered`; empty for others."""
     return kind.registry if isinstance(kind, offered) else ""

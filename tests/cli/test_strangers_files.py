@@ -248,6 +248,13 @@ def test_json_of_plugins_and_methods_means_the_same() -> None:
     assert power["help"] == f"Exponent{STEERING}." and power["symbol"] == STEERING
 
 
+def test_limits_of_parameters_are_fields() -> None:
+    parameters = {p["name"]: p for p in fsframe("methods", "mim", "--json").json["parameters"]}
+    bins = parameters["bins"]
+    assert (bins["least"], bins["most"], bins["choices"]) == (2, 65536, ["auto"])
+    assert parameters["edges"]["items"] == {}
+
+
 def test_a_docstring_keeps_its_lines() -> None:
     done = fsframe("methods", "mim")
     assert "\\n" not in done.out

@@ -19,6 +19,7 @@ from fsframe.cli.options import METHODS, by_family, complete_method, listed
 from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.kinds import limits
 from fsframe.registry import Offer, Registry, classifiers, default_manager, find_offer, selectors
 from fsframe.registry.entries import Entry
 from fsframe.text import facts, table_lines
@@ -141,6 +142,7 @@ def _json_explanation(offer: Offer, registry: Registry) -> dict[str, Any]:
         {
             **facts(p, "name", "help"),
             "values": p.kind.describe(),
+            **limits(p.kind),
             "default": None if p.required else p.default,
             **facts(p, "symbol", "source"),
         }
