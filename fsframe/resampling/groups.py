@@ -271,7 +271,7 @@ def rotated_labels(
     [1, 2, 3, 0]
     >>> times, draw = np.arange(6.0), np.random.default_rng(0)
     >>> rotated_labels(np.arange(6), times, draw, stretches=2).tolist()
-    [1, 2, 0, 4, 5, 3]
+    [1, 2, 0, 5, 3, 4]
     """
     order = np.argsort(times, kind="stable")
     rotated = y.copy()
