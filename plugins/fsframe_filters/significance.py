@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -26,6 +25,7 @@ from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import level_places, sums_of_squares
 from fsframe.text import counted
+from fsframe_filters.exact_tests import FEW_ROWS, with_exact_p
 
 DEFAULT_COUNT = 10
 
@@ -33,12 +33,8 @@ _BLOCKS = 14
 """Number of arrays of the size of a block of columns that are in memory at the same time."""
 
 
-_FEW_ROWS, _FEW_DIFFERENT_ROWS = 50, 100
-"""p-values of ranks of two classes are exact below the first number of rows, and without equal
-values up to the second: all such columns share one distribution."""
-_UNLIKELY, _SMALL = 0.1, 1e-3
-"""p-values of ranks below the first are made exact; those of F below the second come with a warning
-if there are few rows."""
+_SMALL = 1e-3
+"""p-values of ranks by F below this come with a warning if there are few rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -156,7 +152,7 @@ class AnovaF(FilterWithTests):
     def cost(self, n: int, p: int) -> Cost:
         if self.ranks:
             # Exact p of every tenth column, half of them with equal values.
-            exact = 4e-10 * n**3 * p if self.alpha and n < _FEW_ROWS else 0.0
+            exact = 4e-10 * n**3 * p if self.alpha and n < FEW_ROWS else 0.0
             seconds = 4e-4 + 1.7e-5 * p + 8e-8 * n * p + exact
             formula = "4e-4 + 1.7e-5 p + 8e-8 np" + (" + 4e-10 n³p" if exact else "")
             return Cost(seconds=seconds, formula=formula)
@@ -239,7 +235,7 @@ class AnovaF(FilterWithTests):
                 )
             scores[numeric], log_p[numeric] = tests
             if exact:
-                log_p[numeric] = _with_exact_p(values, data, log_p[numeric])
+                log_p[numeric] = with_exact_p(values, data, log_p[numeric])
         if self._ranked_by_p(data):
             # Zeros without a sign.
             scores = np.minimum(-log_p / np.log(10.0), np.finfo(float).max) + 0.0
@@ -248,7 +244,7 @@ class AnovaF(FilterWithTests):
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly, so that their F is infinite",)
         p = data.n_features
-        few = self.ranks and data.n_samples < _FEW_ROWS and not exact
+        few = self.ranks and data.n_samples < FEW_ROWS and not exact
         if few and self.alpha and self.alpha / p < _SMALL:
             notes += (
                 f"with {data.n_samples} rows, p-values of ranks around {self.alpha / p:.1g} are "
@@ -343,50 +339,6 @@ def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> ND
         size = np.bincount(place, weights=times)
         ranks[known, column] = (np.cumsum(size) - (size - 1) / 2)[place]
     return ranks
-
-
-def _with_exact_p(
-    ranks: NDArray[np.float64], data: Dataset, log_p: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """`log_p` of some columns of `ranks`, with small values made exact if there are few rows.
-
-    O(n₁ n³) for each column with equal values, n₁ rows of the smaller class; once for all columns
-    without.
-    """
-    exact = log_p.copy()
-    for column in np.flatnonzero((log_p < np.log(_UNLIKELY)) & ~np.isnan(ranks).all(axis=0)):
-        rows = np.flatnonzero(~np.isnan(ranks[:, column]))
-        if data.counts is not None:
-            rows = np.repeat(rows, data.counts[rows])
-        # Means of ranks are whole or half.
-        twice = np.rint(2 * ranks[rows, column]).astype(np.intp)
-        tied = np.unique(twice).size < twice.size
-        if len(rows) > _FEW_DIFFERENT_ROWS or (tied and len(rows) >= _FEW_ROWS):
-            continue
-        first = data.y[rows] == 0
-        chosen = first if 2 * first.sum() <= first.size else ~first
-        ways = _rank_sums(tuple(np.sort(twice).tolist()), int(chosen.sum()))
-        away = np.abs(np.arange(ways.size) - chosen.sum() * twice.sum() / twice.size)
-        # Sums at the same distance on either side of the mean differ by rounding.
-        least = abs(twice[chosen].sum() - chosen.sum() * twice.sum() / twice.size) - 1e-6
-        exact[column] = np.log(ways[away >= least].sum() / ways.sum())
-    return exact
-
-
-@lru_cache(maxsize=64)
-def _rank_sums(ranks: tuple[int, ...], n: int) -> NDArray[np.float64]:
-    """Entry s: the number of ways to choose `n` of the `ranks` with sum s.
-
-    >>> _rank_sums((1, 2, 3, 4), 2)[3:8].tolist()
-    [1.0, 1.0, 2.0, 1.0, 1.0]
-    """
-    ways = np.zeros((n + 1, sum(ranks) + 1))
-    ways[0, 0] = 1.0
-    total = 0
-    for many, rank in enumerate(ranks, start=1):
-        total, most = total + rank, min(many, n)
-        ways[1 : most + 1, rank : total + 1] += ways[:most, : total + 1 - rank]
-    return ways[n]
 
 
 def _f_statistics(
