@@ -21,6 +21,7 @@ from fsframe.params import (
 )
 from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
+from fsframe_filters.exact_tests import with_fisher_p
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
 from fsframe_infotheory.engine.part_counts import EncodedParts
@@ -43,11 +44,13 @@ class Chi2(FilterWithTests, ScoredFilter):
     the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
     With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
     Importance weights of rows are scaled to a sum of n. For `alpha` and what it promises see
-    `anova-f`; besides, χ² is approximate with few rows a cell.
+    `anova-f`; besides, χ² is approximate with few rows a cell. With `alpha`, p of 2 × 2 tables in
+    which a cell is expected to hold fewer than 10 rows is that of Fisher's exact test, as there.
 
     References
     ----------
-    K. Pearson 1900, On the criterion …, Philos. Mag. 50:157–175.
+    K. Pearson 1900, On the criterion …, Philos. Mag. 50:157–175. R. Fisher 1935, The logic of
+    inductive inference, J. R. Stat. Soc. 98:39–82.
     """
 
     unitless: ClassVar[bool] = True
@@ -82,7 +85,12 @@ class Chi2(FilterWithTests, ScoredFilter):
         # Codes are kept, because the tables of listed features need them.
         encoded, bins = self.encode(seen, upstream, run)
         statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)
+        fisher = np.full(data.n_features, np.nan)
+        weighted = upstream is not None and upstream.instance_weights is not None
+        exact = self.alpha is not None and strata == 1 and not weighted
         for columns, table in contingency_tables(encoded):
+            if exact:
+                fisher[columns] = _fisher_of_tables(table)
             for observed in np.split(table, strata, axis=1):
                 of_level, of_class = observed.sum(axis=1), observed.sum(axis=0)
                 total = of_level.sum(axis=0)
@@ -97,6 +105,7 @@ class Chi2(FilterWithTests, ScoredFilter):
         # logsf, because p underflows to zero while features still differ.
         log_p = np.zeros(data.n_features)
         log_p[live] = scipy.stats.chi2.logsf(statistic[live], freedom[live])
+        log_p = np.where(np.isnan(fisher), log_p, fisher)
         scores = np.where(live, statistic, 0.0)
         if self.rank_by == "p-value":
             scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
@@ -110,6 +119,20 @@ class Chi2(FilterWithTests, ScoredFilter):
         others = tested.selected[~np.isin(tested.selected, first)]
         kept = np.concatenate([first, others[~np.isnan(ranked.scores[others])]])
         return attrs.evolve(ranked, selected=kept, warnings=(*ranked.warnings, *tested.notes))
+
+
+def _fisher_of_tables(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log p of the tables of m features with two levels and two classes, a cell of them rarely
+    expected (`with_fisher_p`); NaN for other features."""
+    of_level, of_class = table.sum(axis=1), table.sum(axis=0)
+    found = np.full(table.shape[2], np.nan)
+    two = np.flatnonzero(((of_level > 0).sum(axis=0) == 2) & ((of_class > 0).sum(axis=0) == 2))
+    level, label = (np.argmax(sums[:, two] > 0, axis=0) for sums in (of_level, of_class))
+    found[two] = with_fisher_p(
+        found[two], table[level, label, two], of_level[level, two], of_class[label, two],
+        of_class[:, two].sum(axis=0),
+    )  # fmt: skip
+    return found
 
 
 def contingency_tables(

@@ -25,7 +25,7 @@ from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import level_places, sums_of_squares
 from fsframe.text import counted
-from fsframe_filters.exact_tests import FEW_ROWS, with_exact_p
+from fsframe_filters.exact_tests import FEW_ROWS, fisher_of_columns, with_exact_p
 
 DEFAULT_COUNT = 10
 
@@ -73,6 +73,10 @@ class AnovaF(FilterWithTests):
     that of many features more are false than promised. Without `alpha`, as in resamples that need
     scores only, p are those of F.
 
+    With `alpha`, between two classes, p of a column of two values is that of Fisher's exact test
+    (two-sided) if a cell of the 2 × 2 table is expected to hold fewer than 10 rows: F has too small
+    p for rare values.
+
     With ``curved=true`` F compares the parabola a + bx + cx² of a numeric target with its mean: 2
     and n − 3 degrees of freedom (1 and n − 2 for columns of two values).
 
@@ -95,7 +99,8 @@ class AnovaF(FilterWithTests):
 
     References
     ----------
-    R. Fisher 1925, Statistical methods for research workers, chapter 7. H. Glejser 1969, A new test
+    R. Fisher 1925, Statistical methods for research workers, chapter 7; 1935, The logic of
+    inductive inference, J. R. Stat. Soc. 98:39–82. H. Glejser 1969, A new test
     for heteroskedasticity, JASA 64:316–323. K. Im 2000, Robustifying Glejser test of
     heteroskedasticity, J. Econometrics 97:179–188. R. Light, B. Margolin 1971,
     An analysis of variance for categorical data, JASA 66:534–544. W. Conover, R. Iman 1981, Rank
@@ -196,6 +201,7 @@ class AnovaF(FilterWithTests):
         holes = 0
         model = None if data.covariates is None else _Partial.of(data, weights)
         exact = self._exact(data, weights)
+        fisher = np.full(data.n_features, np.nan)
         # Every block of a table in parts is one pass over its files: as wide as possible.
         # In memory, as wide as caches hold, but at least a cache line of a table stored by rows.
         cached = max(1 << 22, 64 * data.n_samples)
@@ -213,6 +219,8 @@ class AnovaF(FilterWithTests):
                         'missing="pairwise"; or fill them by a stage before it '
                         "(`impute anova-f`)"
                     )
+            if exact:
+                fisher[start:stop] = fisher_of_columns(block, fisher[start:stop], data)
             nominal = data.categorical[start:stop]
             numeric = start + np.flatnonzero(~nominal)
             if nominal.any():
@@ -234,8 +242,9 @@ class AnovaF(FilterWithTests):
                     "(`impute anova-f`)"
                 )
             scores[numeric], log_p[numeric] = tests
-            if exact:
+            if exact and self.ranks:
                 log_p[numeric] = with_exact_p(values, data, log_p[numeric])
+        log_p = np.where(np.isnan(fisher), log_p, fisher)
         if self._ranked_by_p(data):
             # Zeros without a sign.
             scores = np.minimum(-log_p / np.log(10.0), np.finfo(float).max) + 0.0
@@ -264,10 +273,10 @@ class AnovaF(FilterWithTests):
         return self.rank_by == "p-value" or (self.rank_by == "auto" and differ)
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
-        """Whether small p-values of ranks are made exact if there are few rows: if they decide."""
+        """Whether p-values of few rows are made exact: if they decide."""
         whole = 1 if data.counts is None else data.counts
         classes = data.task == "classification" and data.n_classes == 2
-        possible = self.ranks and classes and data.covariates is None
+        possible = classes and data.covariates is None
         return possible and self.alpha is not None and bool((weights == whole).all())
 
 

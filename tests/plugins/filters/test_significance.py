@@ -8,7 +8,15 @@ import attrs
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import chi2_contingency, kruskal, mannwhitneyu, rankdata, spearmanr
+from scipy.special import gammaln
+from scipy.stats import (
+    chi2_contingency,
+    fisher_exact,
+    kruskal,
+    mannwhitneyu,
+    rankdata,
+    spearmanr,
+)
 from scipy.stats import f as f_distribution
 from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regression
 
@@ -346,6 +354,63 @@ def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows():
         copied = Dataset.from_arrays(np.repeat(few, counts, axis=0), labels.repeat(counts))
         one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
         assert_allclose(one, other, rtol=1e-9)
+
+
+def rare_columns(seed=0, n=120):
+    """Columns of two values, of which some are rare, and a label of which a third is positive."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((n, 30)) < np.linspace(0.02, 0.6, 30), 7.5, -2.0)
+    return X, np.where(X[:, 5] > 0, True, rng.random(n) < 0.33)
+
+
+@pytest.mark.parametrize("name", ["anova-f", "chi2"])
+def test_rare_values_have_the_p_of_fishers_exact_test(name):
+    X, y = rare_columns()
+    tables = [chi2_contingency(np.stack([np.bincount(x > 0, ~y), np.bincount(x > 0, y)]))
+              for x in X.T]  # fmt: skip
+    few = np.array([table.expected_freq.min() < 10 for table in tables])
+    assert 5 < few.sum() < 25
+    method = fsframe.selectors[name](alpha=0.05)
+    p = method.select(Dataset.from_arrays(X, y)).tables["p_values"]
+    exact = [fisher_exact(np.stack([np.bincount(x > 0, ~y), np.bincount(x > 0, y)])).pvalue
+             for x in X.T]  # fmt: skip
+    assert_allclose(p[few], np.array(exact)[few], rtol=1e-9)
+    assert p[5] < 0.01
+    assert (p[~few] < np.array(exact)[~few]).any()
+    # Levels of nominal columns are two values too; p that decide nothing are those of F and χ².
+    nominal = Dataset.from_arrays(X, y, categorical=range(30))
+    assert_allclose(method.select(nominal).tables["p_values"][few], p[few], rtol=1e-9)
+    scored = attrs.evolve(method, alpha=None).select(Dataset.from_arrays(X, y))
+    assert (scored.tables["p_values"][few] < p[few]).any()
+    # Rows that are drawn twice are rows that stand there twice, and those not drawn do not exist.
+    counts = np.random.default_rng(1).integers(0, 3, len(y))
+    counted = attrs.evolve(Dataset.from_arrays(X, y), counts=counts)
+    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), y.repeat(counts))
+    one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
+    assert_allclose(one, other, rtol=1e-9)
+
+
+def test_rare_values_with_gaps_and_extreme_tables():
+    X, y = rare_columns()
+    X[::7, ::3] = np.nan
+    method = fsframe.selectors["anova-f"](alpha=0.05, missing="pairwise")
+    p = method.select(Dataset.from_arrays(X, y)).tables["p_values"]
+    compared = 0
+    for x, value in zip(X.T, p, strict=True):
+        known = ~np.isnan(x)
+        table = np.stack([np.bincount(x[known] > 0, label) for label in (~y[known], y[known])])
+        if table.shape == (2, 2) and chi2_contingency(table).expected_freq.min() < 10:
+            assert_allclose(value, fisher_exact(table).pvalue, rtol=1e-9)
+            compared += np.isnan(x).any()
+    assert compared > 3
+    # 1 / C(4000, 20) and 1 / C(400000, 1000): the latter is no double, but its logarithm is.
+    for n, k in ((4000, 20), (400_000, 1000)):
+        y = np.arange(n) < k
+        found = attrs.evolve(method, rank_by="p-value").select(
+            Dataset.from_arrays(y[:, None].astype(float), y)
+        )
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        assert_allclose(found.scores, ways / np.log(10), rtol=1e-9)
 
 
 def test_a_chain_of_chi2_is_named_as_it_was():
