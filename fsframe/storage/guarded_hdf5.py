@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
+from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits, require
 from fsframe.text import printable
 
 _SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
@@ -52,11 +52,11 @@ class _Budget:
 
     def take(self, size: int, where: str) -> None:
         self.left -= size
-        if self.left < 0:
-            raise StoreError(
-                f"{where}: the arrays declare more than {self.all} bytes in all; if you trust the "
-                "file, load_run(path, limits=Limits(total_expansion=1100)) reads it"
-            )
+        require(
+            self.left >= 0,
+            f"{where}: the arrays declare more than {self.all} bytes in all; if you trust the "
+            "file, load_run(path, limits=Limits(total_expansion=1100)) reads it",
+        )
 
 
 def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
@@ -101,21 +101,18 @@ class GuardedGroup:
     @_guarded
     def members(self) -> tuple[str, ...]:
         """Names of the members, sorted; StoreError if one is not a hard link."""
-        count = self._group.get_num_objs()
-        if count > self._limits.members:
-            raise self._refuse(f"has {count} members; at most {self._limits.members} are allowed")
+        count, most = self._group.get_num_objs(), self._limits.members
+        self._require(count <= most, f"has {count} members; at most {most} are allowed")
         raw: list[bytes] = []
         self._group.links.iterate(lambda name: raw.append(name) if len(raw) < count else None)
         names = []
         for encoded in raw:
-            if len(encoded) > self._limits.name_bytes:
-                raise self._refuse(f"has a member whose name is {len(encoded)} bytes long")
-            try:
-                name = encoded.decode()
-            except UnicodeDecodeError:
-                raise self._refuse("has a member whose name is not UTF-8") from None
-            if self._group.links.get_info(encoded).type != h5py.h5l.TYPE_HARD:
-                raise self._refuse(f"has a link to elsewhere, {printable(name)!r}")
+            length = len(encoded)
+            known = length <= self._limits.name_bytes
+            self._require(known, f"has a member whose name is {length} bytes long")
+            name = self._decode(encoded, "has a member whose name")
+            hard = self._group.links.get_info(encoded).type == h5py.h5l.TYPE_HARD
+            self._require(hard, f"has a link to elsewhere, {printable(name)!r}")
             names.append(name)
         return tuple(sorted(names))
 
@@ -126,45 +123,39 @@ class GuardedGroup:
         names = frozenset(self.members())
         needed = frozenset(required)
         missing, strange = needed - names, names - needed - frozenset(optional)
-        if missing:
-            raise self._refuse(f"lacks {', '.join(sorted(missing))}")
-        if strange:
-            listed = ", ".join(map(printable, sorted(strange)))
-            raise self._refuse(f"has members the format does not know: {listed}")
+        self._require(not missing, f"lacks {', '.join(sorted(missing))}")
+        listed = ", ".join(map(printable, sorted(strange)))
+        self._require(not strange, f"has members the format does not know: {listed}")
         return names
 
     @_guarded
     def attributes(self, expected: dict[str, type]) -> dict[str, Any]:
         """The attributes by name; exactly those expected, with the expected types."""
         count = h5py.h5a.get_num_attrs(self._group)
+        self._require(count == len(expected), f"has {count} attributes, not {len(expected)}")
         attributes: dict[str, Any] = {}
-        if count != len(expected):
-            raise self._refuse(f"has {count} attributes, not {len(expected)}")
         for name, kind in expected.items():
-            if not h5py.h5a.exists(self._group, name.encode()):
-                raise self._refuse(f"lacks the attribute {name}")
+            there = h5py.h5a.exists(self._group, name.encode())
+            self._require(there, f"lacks the attribute {name}")
             attributes[name] = self._attribute(name, kind)
         return attributes
 
     def _attribute(self, name: str, kind: type) -> Any:
-        attribute = h5py.h5a.open(self._group, name.encode())
+        attribute, what = h5py.h5a.open(self._group, name.encode()), f"attribute {name}"
         stored, space = attribute.get_type(), attribute.get_space()
-        if space.get_simple_extent_type() != h5py.h5s.SCALAR:
-            raise self._refuse(f"attribute {name} is not a single value")
+        scalar = space.get_simple_extent_type() == h5py.h5s.SCALAR
+        self._require(scalar, f"{what} is not a single value")
         if kind is str:
             width = stored.get_size()
-            if not isinstance(stored, h5py.h5t.TypeStringID) or stored.is_variable_str():
-                raise self._refuse(f"attribute {name} is not text of fixed length")
-            if width > self._limits.attribute_bytes:
-                raise self._refuse(f"attribute {name} is {width} bytes long")
+            fixed = isinstance(stored, h5py.h5t.TypeStringID) and not stored.is_variable_str()
+            self._require(fixed, f"{what} is not text of fixed length")
+            self._require(width <= self._limits.attribute_bytes, f"{what} is {width} bytes long")
             array = np.zeros((), dtype=f"S{width}")
             attribute.read(array, mtype=stored)
-            return self._decode(array.item(), f"attribute {name}")
+            return self._decode(array.item(), what)
         wanted = np.dtype("<i8" if kind is int else "<f8")
-        if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID)) or (
-            stored.dtype != wanted
-        ):
-            raise self._refuse(f"attribute {name} is not of type {wanted.name}")
+        number = isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID))
+        self._require(number and stored.dtype == wanted, f"{what} is not of type {wanted.name}")
         array = np.zeros((), dtype=wanted)
         attribute.read(array)
         return array.item()
@@ -191,14 +182,13 @@ class GuardedGroup:
         if dtype is None:
             raise StoreError(f"{where} has a type that is not allowed in a run file")
         stored_kind = "text" if dtype.kind == "S" else dtype.name
-        if kind is not None and stored_kind != kind:
-            raise StoreError(f"{where} holds {stored_kind}, not {kind}")
+        require(kind in (None, stored_kind), f"{where} holds {stored_kind}, not {kind}")
         shape = self._sound_shape(dataset, dtype, where)
         array = np.zeros(shape, dtype=dtype)
         if array.size:
             dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=stored)
-        if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
-            raise StoreError(f"{where} holds truth values other than 0 and 1")
+        truth = dtype.kind != "b" or array.view(np.uint8).max(initial=0) <= 1
+        require(truth, f"{where} holds truth values other than 0 and 1")
         return array
 
     def count_memory(self, size: int, where: str) -> None:
@@ -208,11 +198,10 @@ class GuardedGroup:
     def texts(self, name: str) -> tuple[str, ...]:
         """The member dataset of that name as texts; StoreError if it has several dimensions."""
         array = self.array(name, "text")
-        if array.ndim != 1:
-            raise StoreError(f"{self.path}/{name} is not a list of texts")
-        where = f"dataset {name}"
-        self._budget.take(TEXT_BYTES * array.size, f"{self.path}/{name}")
-        return tuple(self._decode(raw, where) for raw in array.tolist())
+        where = f"{self.path}/{name}"
+        require(array.ndim == 1, f"{where} is not a list of texts")
+        self._budget.take(TEXT_BYTES * array.size, where)
+        return tuple(self._decode(raw, f"dataset {name}") for raw in array.tolist())
 
     def decoded(self, name: str) -> NDArray[Any]:
         """The member dataset of that name, text as str."""
@@ -227,31 +216,28 @@ class GuardedGroup:
         return np.array(texts, dtype=str if texts else "U1").reshape(array.shape)
 
     def _sound_shape(self, dataset: Any, dtype: np.dtype[Any], where: str) -> tuple[int, ...]:
-        shape = tuple(dataset.shape)
+        shape, most = tuple(dataset.shape), self._limits.dimensions
         plan = dataset.get_create_plist()
-        size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
-        if len(shape) > self._limits.dimensions or not shape:
-            raise StoreError(
-                f"{where} has {len(shape)} dimensions; 1 to {self._limits.dimensions} are allowed"
-            )
-        if plan.get_external_count():
-            raise StoreError(f"{where} keeps its values in another file")
+        size = dtype.itemsize * math.prod(shape)
+        known = 1 <= len(shape) <= most
+        require(known, f"{where} has {len(shape)} dimensions; 1 to {most} are allowed")
+        require(not plan.get_external_count(), f"{where} keeps its values in another file")
         if not size:
             return shape
-        if plan.get_layout() != h5py.h5d.CHUNKED:
-            raise StoreError(
-                f"{where} is not stored in chunks with a checksum (or is a virtual dataset)"
-            )
-        if any(chunk > length for chunk, length in zip(plan.get_chunk(), shape, strict=True)):
-            raise StoreError(f"{where} has chunks larger than itself")
+        require(
+            plan.get_layout() == h5py.h5d.CHUNKED,
+            f"{where} is not stored in chunks with a checksum (or is a virtual dataset)",
+        )
+        inside = all(a <= b for a, b in zip(plan.get_chunk(), shape, strict=True))
+        require(inside, f"{where} has chunks larger than itself")
         filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
-        if filters not in _PIPELINES:
-            raise StoreError(
-                f"{where} must have the fletcher32 checksum and no filter besides shuffle and gzip"
-            )
+        require(
+            filters in _PIPELINES,
+            f"{where} must have the fletcher32 checksum and no filter besides shuffle and gzip",
+        )
         stored = dataset.get_storage_size()
-        if size > self._limits.expansion * stored:
-            raise StoreError(f"{where} declares {size} bytes but stores {stored}")
+        bounded = size <= self._limits.expansion * stored
+        require(bounded, f"{where} declares {size} bytes but stores {stored}")
         self._budget.take(size, where)
         self._check_chunks(dataset, dtype, where, gzip=_DEFLATE in filters)
         return shape
@@ -265,50 +251,46 @@ class GuardedGroup:
         shape, chunk = dataset.shape, dataset.get_create_plist().get_chunk()
         expected = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
         chunk_bytes = dtype.itemsize * math.prod(chunk)
-        if expected > _FREE_CHUNKS + math.prod(shape) * dtype.itemsize // _SMALL_CHUNK:
-            raise StoreError(f"{where} is cut into {expected} chunks, too many for its size")
-        if dataset.get_num_chunks() != expected:
-            raise StoreError(f"{where} has {dataset.get_num_chunks()} chunks, not {expected}")
+        few = expected <= _FREE_CHUNKS + math.prod(shape) * dtype.itemsize // _SMALL_CHUNK
+        require(few, f"{where} is cut into {expected} chunks, too many for its size")
+        there = dataset.get_num_chunks()
+        require(there == expected, f"{where} has {there} chunks, not {expected}")
         chunks: list[Any] = []
         dataset.chunk_iter(chunks.append)
         for info in chunks:
-            if info.filter_mask:
-                raise StoreError(f"{where} has a chunk without its checksum")
+            require(not info.filter_mask, f"{where} has a chunk without its checksum")
             if not gzip:
-                if info.size != chunk_bytes + _CHECKSUM_BYTES:
-                    raise StoreError(f"{where} has a chunk of {info.size} bytes")
-                continue
-            if info.size <= _HARMLESS_CHUNK:
-                continue
-            _, raw = dataset.read_direct_chunk(info.chunk_offset)
-            stream = zlib.decompressobj()
-            whole = stream.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
-            if len(whole) != chunk_bytes or not stream.eof:
-                raise StoreError(
-                    f"{where} has a chunk that does not decompress to its declared size"
+                whole = info.size == chunk_bytes + _CHECKSUM_BYTES
+                require(whole, f"{where} has a chunk of {info.size} bytes")
+            elif info.size > _HARMLESS_CHUNK:
+                _, raw = dataset.read_direct_chunk(info.chunk_offset)
+                stream = zlib.decompressobj()
+                content = stream.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
+                require(
+                    len(content) == chunk_bytes and stream.eof,
+                    f"{where} has a chunk that does not decompress to its declared size",
                 )
 
     def _check_object(self, name: str, wanted: int, word: str) -> None:
-        if self._group.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
-            raise self._refuse(f"member {printable(name)} is a link to elsewhere")
+        what = f"member {printable(name)}"
+        hard = self._group.links.get_info(name.encode()).type == h5py.h5l.TYPE_HARD
+        self._require(hard, f"{what} is a link to elsewhere")
         info = h5py.h5o.get_info(self._group, name.encode())
-        if info.type != wanted:
-            raise self._refuse(f"member {printable(name)} is not a {word}")
+        self._require(info.type == wanted, f"{what} is not a {word}")
         # A forged file may understate its reference counts, so addresses are remembered too.
-        if info.rc != 1 or info.addr in self._budget.seen:
-            raise self._refuse(f"member {printable(name)} is one object under several names")
+        once = info.rc == 1 and info.addr not in self._budget.seen
+        self._require(once, f"{what} is one object under several names")
         self._budget.seen.add(info.addr)
 
     def _decode(self, raw: bytes, what: str) -> str:
-        if b"\0" in raw:
-            raise self._refuse(f"{what} holds a NUL character")
+        self._require(b"\0" not in raw, f"{what} holds a NUL character")
         try:
             return raw.decode()
         except UnicodeDecodeError:
-            raise self._refuse(f"{what} is not UTF-8") from None
+            raise StoreError(f"{self.path or '/'} {what} is not UTF-8") from None
 
-    def _refuse(self, problem: str) -> StoreError:
-        return StoreError(f"{self.path or '/'} {problem}")
+    def _require(self, sound: bool, problem: str) -> None:
+        require(sound, f"{self.path or '/'} {problem}")
 
 
 def _plain_type(stored: Any) -> np.dtype[Any] | None:

@@ -34,7 +34,7 @@ from fsframe.storage.records import (
     axes_text,
     last_selection,
 )
-from fsframe.storage.spec import Limits, check_seal
+from fsframe.storage.spec import Limits, check_seal, require
 from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable
@@ -91,19 +91,14 @@ def _content(path: Path, where: str, limits: Limits) -> bytes:
         # Opening a named pipe would block otherwise.
         with open(path, "rb", opener=lambda name, _: open_for_reading(name)) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise StoreError(f"{where} is not a file; name a run file (NAME.h5)")
-            if status.st_size > limits.file_bytes:
-                raise StoreError(
-                    f"{where} is {status.st_size} bytes long; a run file has at most "
-                    f"{limits.file_bytes}"
-                )
+            size, most = status.st_size, limits.file_bytes
+            regular = stat.S_ISREG(status.st_mode)
+            require(regular, f"{where} is not a file; name a run file (NAME.h5)")
+            require(size <= most, f"{where} is {size} bytes long; a run file has at most {most}")
             # Bounded, since a buffer of that size is allocated.
-            content: bytes = file.read(status.st_size + 1)
-            if len(content) > status.st_size:
-                raise StoreError(
-                    f"{where} is being written by another program; read it when that is done"
-                )
+            content: bytes = file.read(size + 1)
+            problem = f"{where} is being written by another program; read it when that is done"
+            require(len(content) <= size, problem)
             return content
     except FileNotFoundError:
         raise StoreError(f"there is no run file {where}{_neighbours(path)}") from None
@@ -129,8 +124,7 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
         finally:
             handle.close()
     problems = record.problems()
-    if problems:
-        raise StoreError("; ".join(problems))
+    require(not problems, "; ".join(problems))
     computed = record.digests()
     if computed != stored:
         changed = min(path for path in computed if computed[path] != stored.get(path))
@@ -182,14 +176,14 @@ def _fields(attributes: Mapping[str, Any], others: Collection[str]) -> dict[str,
 
 
 def _check_root(top: dict[str, Any], version: int) -> None:
-    if top["encoding-type"] != spec.ENCODING_TYPE:
-        raise StoreError(f"encoding-type is {printable(top['encoding-type'])!r}")
-    if top["encoding-version"] != version:
-        raise StoreError(f"encoding-version is {top['encoding-version']}, the seal says otherwise")
-    if top["status"] != spec.STATUS:
-        raise StoreError(f"status is {printable(top['status'])!r}: the run did not finish")
-    if top["seed"] and not re.fullmatch(r"[0-9]{1,1000}", top["seed"]):
-        raise StoreError(f"seed {printable(top['seed'], 40)!r} is not a whole number")
+    kind, status, seed = top["encoding-type"], top["status"], top["seed"]
+    require(kind == spec.ENCODING_TYPE, f"encoding-type is {printable(kind)!r}")
+    declared = top["encoding-version"]
+    require(declared == version, f"encoding-version is {declared}, the seal says otherwise")
+    done = status == spec.STATUS
+    require(done, f"status is {printable(status)!r}: the run did not finish")
+    whole = not seed or re.fullmatch(r"[0-9]{1,1000}", seed)
+    require(whole, f"seed {printable(seed, 40)!r} is not a whole number")
 
 
 def _data(group: GuardedGroup, limits: Limits, version: int) -> DataRecord:
@@ -197,10 +191,10 @@ def _data(group: GuardedGroup, limits: Limits, version: int) -> DataRecord:
     group.check_members(spec.DATA_MEMBERS)
     texts: dict[str, Any] = {name: group.texts(name) for name in spec.DATA_MEMBERS}
     for name, values in texts.items():
-        if any(len(value.encode()) > limits.name_bytes for value in values):
-            raise StoreError(f"/data/{name} holds a name of more than {limits.name_bytes} bytes")
-    if min(attributes["n_samples"], attributes["n_features"]) < 0:
-        raise StoreError("/data declares a negative size")
+        short = all(len(value.encode()) <= limits.name_bytes for value in values)
+        require(short, f"/data/{name} holds a name of more than {limits.name_bytes} bytes")
+    sizes = (attributes["n_samples"], attributes["n_features"])
+    require(min(sizes) >= 0, "/data declares a negative size")
     return DataRecord(**_fields(attributes, ()), **texts)
 
 
@@ -208,9 +202,8 @@ def _stages(
     group: GuardedGroup, limits: Limits, version: int
 ) -> tuple[list[StageRecord], dict[str, str]]:
     group.attributes({})
-    names = group.members()
-    if len(names) > limits.stages:
-        raise StoreError(f"/stages has {len(names)} stages; at most {limits.stages} are allowed")
+    names, most = group.members(), limits.stages
+    require(len(names) <= most, f"/stages has {len(names)} stages; at most {most} are allowed")
     # Three digits from stage 100 on: sort by number, not by text.
     ordered = sorted(names, key=lambda name: (len(name.partition("-")[0]), name))
     stages: list[StageRecord] = []
@@ -221,8 +214,8 @@ def _stages(
             raise StoreError(f"/stages has a member {printable(name)!r}, not {place:02d}-NAME")
         inner = group.group(name)
         stage, stored[f"/stages/{name}"] = _stage(inner, version, last_selection(stages))
-        if stage.name.rpartition("/")[2] != match[2]:
-            raise StoreError(f"{printable(inner.path)} says it is {printable(stage.name)!r}")
+        named = stage.name.rpartition("/")[2] == match[2]
+        require(named, f"{printable(inner.path)} says it is {printable(stage.name)!r}")
         stages.append(stage)
     return stages, stored
 
@@ -239,8 +232,7 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
     warnings = group.texts("warnings")
     selection = None
     if "selected" in arrays:
-        if "scores" not in arrays:
-            raise StoreError(f"{group.path} has selected columns but no scores")
+        require("scores" in arrays, f"{group.path} has selected columns but no scores")
         axes = _json(group, "model_columns", dict) if "model_columns" in names else None
         try:
             selection = selection_of(
@@ -308,21 +300,20 @@ def _unpack(group: GuardedGroup, arrays: dict[str, NDArray[Any]]) -> None:
     packing = _json(group, "packing", dict)
     where = f"{group.path}/packing"
     for path, how in packing.items():
-        if not is_packable(path) or not path.partition("/")[2] or not isinstance(how, str):
-            raise StoreError(f"{where} names {printable(path, 80)!r}, which cannot be packed")
-        if (how == TRIANGLE) != (path in arrays):
-            raise StoreError(f"{where} does not fit what is at {printable(path, 80)!r}")
+        shown = repr(printable(path, 80))
+        packable = is_packable(path) and path.partition("/")[2] and isinstance(how, str)
+        require(packable, f"{where} names {shown}, which cannot be packed")
+        fits = (how == TRIANGLE) == (path in arrays)
+        require(fits, f"{where} does not fit what is at {shown}")
         if how == TRIANGLE:
             group.count_memory(2 * arrays[path].nbytes, where)
             arrays[path] = square_of(arrays[path])
     for path, how in packing.items():
         if how == TRIANGLE:
             continue
-        there = is_packable(how) and how in arrays
-        if not there or packing.get(how, TRIANGLE) != TRIANGLE:
-            raise StoreError(
-                f"{where} refers {printable(path, 80)!r} to an array that does not exist"
-            )
+        there = is_packable(how) and how in arrays and packing.get(how, TRIANGLE) == TRIANGLE
+        problem = f"{where} refers {printable(path, 80)!r} to an array that does not exist"
+        require(there, problem)
         group.count_memory(arrays[how].nbytes, where)
         arrays[path] = arrays[how]
 
@@ -346,27 +337,26 @@ def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]
 
 def _seed(text: str, where: str) -> list[int]:
     key = _parsed(text, f"{where} seed", list)
-    if not all(type(part) is int and part >= 0 for part in key):
-        raise StoreError(f"{where} seed is not a list of whole numbers")
+    whole = all(type(part) is int and part >= 0 for part in key)
+    require(whole, f"{where} seed is not a list of whole numbers")
     return key  # type: ignore[no-any-return]
 
 
 def _json(group: GuardedGroup, name: str, kind: type) -> Any:
     texts = group.texts(name)
-    if len(texts) != 1:
-        raise StoreError(f"{group.path}/{name} holds {len(texts)} texts, not one")
+    require(len(texts) == 1, f"{group.path}/{name} holds {len(texts)} texts, not one")
     return _parsed(texts[0], f"{group.path}/{name}", kind)
 
 
 def _parsed(text: str, where: str, kind: type) -> Any:
-    if len(text) > spec.JSON_CHARACTERS:
-        raise StoreError(f"{where} is JSON of {len(text)} characters, too long")
+    short = len(text) <= spec.JSON_CHARACTERS
+    require(short, f"{where} is JSON of {len(text)} characters, too long")
     try:
         value = json_value(text)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{where} is not JSON: {error}") from None
-    if not isinstance(value, kind):
-        raise StoreError(f"{where} is not a JSON {'object' if kind is dict else 'list'}")
+    word = "object" if kind is dict else "list"
+    require(isinstance(value, kind), f"{where} is not a JSON {word}")
     return value
 
 

@@ -152,6 +152,12 @@ def field_name(attribute: str) -> str:
     return attribute.replace("-", "_")
 
 
+def require(sound: object, problem: str) -> None:
+    """Raise StoreError with that problem unless what was read is sound."""
+    if not sound:
+        raise StoreError(problem)
+
+
 _ZIP_SIGNATURE = b"PK\x03\x04"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _FIRST_LINE = re.compile(rb"fsframe-run ([1-9][0-9]{0,8})\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from fsframe.atomic import place_file
 from fsframe.errors import StoreError
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
+from fsframe.storage.spec import require
 from fsframe.text import printable
 
 STUDY_FILE = "study.zip"
@@ -160,8 +162,8 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
     """
     where = printable(os.fspath(path))
     # Reading a named pipe would block.
-    if Path(path).exists() and not Path(path).is_file():
-        raise StoreError(f"{where} is not a file; name a study (NAME.zip)")
+    regular = Path(path).is_file() or not Path(path).exists()
+    require(regular, f"{where} is not a file; name a study (NAME.zip)")
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -186,30 +188,27 @@ def _read(content: bytes, where: str) -> StudyRecord:
 
 def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
     members = {info.filename: info for info in archive.infolist()}
-    if len(members) > _MOST_CELLS + 2 or _PLAN not in members or _SOURCE not in members:
-        raise StoreError(f"{where} is not a study: it lacks {_PLAN} or holds too much")
+    whole = len(members) <= _MOST_CELLS + 2 and _PLAN in members and _SOURCE in members
+    require(whole, f"{where} is not a study: it lacks {_PLAN} or holds too much")
     plan = json.loads(_content(archive, members[_PLAN], _MOST_PLAN, where))
-    if not isinstance(plan, dict) or plan.get("format") != _FORMAT:
-        raise StoreError(f"{where} is not a study of fsframe")
-    if plan.get("version") != _VERSION:
-        raise StoreError(
-            f"{where} has version {plan.get('version')!r}; this fsframe reads version {_VERSION}"
-        )
+    ours = isinstance(plan, dict) and plan.get("format") == _FORMAT
+    require(ours, f"{where} is not a study of fsframe")
+    version = plan.get("version")
+    said = f"{where} has version {version!r}; this fsframe reads version {_VERSION}"
+    require(version == _VERSION, said)
     lists = {name: _texts(plan, name, where) for name in ("tables", "chains", "beside", "measures")}
     seeds, rope = plan.get("seeds"), plan.get("rope")
-    if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
-        raise StoreError(f"{where}: its seeds are not whole numbers")
-    if not isinstance(rope, float) or not 0 <= rope < 1e300 or not lists["measures"]:
-        raise StoreError(f"{where}: it has no measure, or no region of equivalence")
-    n_chains = len(lists["chains"]) + len(lists["beside"])
+    whole = isinstance(seeds, list) and all(type(s) is int and s >= 0 for s in seeds)
+    require(whole, f"{where}: its seeds are not whole numbers")
+    known = isinstance(rope, float) and 0 <= rope < 1e300 and lists["measures"]
+    require(known, f"{where}: it has no measure, or no region of equivalence")
     n_chosen, runs = len(lists["chains"]), {}
-    if len(lists["tables"]) * n_chains * len(seeds) > _MOST_CELLS:
-        raise StoreError(f"{where} declares more than {_MOST_CELLS} runs")
-    sizes = (len(lists["tables"]), n_chains, len(seeds))
+    sizes = (len(lists["tables"]), n_chosen + len(lists["beside"]), len(seeds))
+    require(math.prod(sizes) <= _MOST_CELLS, f"{where} declares more than {_MOST_CELLS} runs")
     for cell in itertools.starmap(StudyCell, itertools.product(*map(range, sizes))):
         info = members.pop(cell.member, None)
-        if info is None and cell.chain < n_chosen:
-            raise StoreError(f"{where} lacks the run {cell.member}")
+        there = info is not None or cell.chain >= n_chosen
+        require(there, f"{where} lacks the run {cell.member}")
         if info is not None:
             image = _content(archive, info, _MOST_CELL, where)
             runs[cell] = load_run_image(image, f"{where}/{cell.member}")
@@ -229,13 +228,13 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: str) -> bytes:
     # Uncompressed only: a small file cannot expand.
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
-        raise StoreError(f"{where}: {printable(info.filename)} is compressed or too large")
+    plain = info.compress_type == zipfile.ZIP_STORED and info.file_size <= most
+    require(plain, f"{where}: {printable(info.filename)} is compressed or too large")
     return archive.read(info)
 
 
 def _texts(plan: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    texts = plan.get(name)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise StoreError(f"{where}: {name} is not a list of texts")
+    texts: Any = plan.get(name)
+    known = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    require(known, f"{where}: {name} is not a list of texts")
     return tuple(texts)

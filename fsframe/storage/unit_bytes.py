@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
 from fsframe.storage.encoding import FREE, json_value, same_bits, selection_arrays, selection_of
-from fsframe.storage.spec import NUMBER_TYPES
+from fsframe.storage.spec import NUMBER_TYPES, require
 from fsframe.table.arrays import freeze
 
 _MAGIC = b"fsframe-arrays 1\n\0"
@@ -66,29 +66,24 @@ def unpack(
     """
     view = memoryview(content)
     start = len(_MAGIC) + 8
-    if bytes(view[: len(_MAGIC)]) != _MAGIC or len(view) < start:
-        raise StoreError("it is not a packet of arrays")
+    ours = bytes(view[: len(_MAGIC)]) == _MAGIC and len(view) >= start
+    require(ours, "it is not a packet of arrays")
     length = int.from_bytes(view[len(_MAGIC) : start], "little")
-    if length > len(view) - start:
-        raise StoreError("its header is cut short")
+    require(length <= len(view) - start, "its header is cut short")
     entries, meta = _header(bytes(view[start : start + length]))
     place, left = start + length, most
     arrays: dict[str, NDArray[Any]] = {}
     for entry in entries:
         name, dtype, shape, form = _entry(entry)
-        if name in arrays:
-            raise StoreError("it holds two arrays of one name")
+        require(name not in arrays, "it holds two arrays of one name")
         size = math.prod(shape)
         left -= size * dtype.itemsize
-        if left < 0:
-            raise StoreError(f"its arrays unfold to more than {most} bytes")
+        require(left >= 0, f"its arrays unfold to more than {most} bytes")
         stored = (size if form == "raw" else 1) * dtype.itemsize
-        if stored > len(view) - place:
-            raise StoreError("it is cut short")
+        require(stored <= len(view) - place, "it is cut short")
         arrays[name] = _array(view[place : place + stored], dtype, shape, form)
         place += stored
-    if place != len(view):
-        raise StoreError("it is too long")
+    require(place == len(view), "it is too long")
     return arrays, meta
 
 
@@ -96,11 +91,11 @@ def _type_of(array: NDArray[Any], name: str) -> str:
     if array.dtype.kind == "U":
         return f"U{max(1, array.dtype.itemsize // 4)}"
     known = _NAMES.get(array.dtype) or array.dtype.name
-    if known not in NUMBER_TYPES:
-        raise StoreError(
-            f"cannot keep {name}: a run cannot hold arrays of {array.dtype}; a method may return "
-            "truth values, whole numbers, 32- or 64-bit floats and text"
-        )
+    require(
+        known in NUMBER_TYPES,
+        f"cannot keep {name}: a run cannot hold arrays of {array.dtype}; a method may return "
+        "truth values, whole numbers, 32- or 64-bit floats and text",
+    )
     return known
 
 
@@ -125,29 +120,28 @@ def _header(raw: bytes) -> tuple[list[Any], Any]:
         header = json_value(raw)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"its header is not JSON: {error}") from None
-    if not isinstance(header, dict) or set(header) != {"arrays", "meta"}:
-        raise StoreError("its header lacks arrays or meta")
-    if not isinstance(header["arrays"], list):
-        raise StoreError("its header has no list of arrays")
+    whole = isinstance(header, dict) and set(header) == {"arrays", "meta"}
+    require(whole, "its header lacks arrays or meta")
+    require(isinstance(header["arrays"], list), "its header has no list of arrays")
     return header["arrays"], header["meta"]
 
 
 def _entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
-    if not isinstance(entry, list) or len(entry) != 4:
-        raise StoreError("its header describes an array in another way")
+    known = isinstance(entry, list) and len(entry) == 4
+    require(known, "its header describes an array in another way")
     name, kind, shape, form = entry
-    if not isinstance(name, str) or not isinstance(kind, str):
-        raise StoreError("its header has a name or type that is not text")
-    if kind not in NUMBER_TYPES and not _TEXT.fullmatch(kind):
-        raise StoreError(f"its header names a type that is not allowed: {kind[:20]!r}")
-    if not isinstance(shape, list) or len(shape) > _DIMENSIONS:
-        raise StoreError(f"its header gives an array more than {_DIMENSIONS} dimensions")
-    if not all(type(length) is int and 0 <= length < 1 << 62 for length in shape):
-        raise StoreError("its header gives an array a length that is not a whole number")
-    if form not in ("raw", "same", "count") or (form == "count" and kind != "int64"):
-        raise StoreError("its header gives an array a form that is not allowed")
-    if form != "raw" and 0 in shape:
-        raise StoreError("its header gives an array without elements an element")
+    texts = isinstance(name, str) and isinstance(kind, str)
+    require(texts, "its header has a name or type that is not text")
+    allowed = kind in NUMBER_TYPES or _TEXT.fullmatch(kind)
+    require(allowed, f"its header names a type that is not allowed: {kind[:20]!r}")
+    few = isinstance(shape, list) and len(shape) <= _DIMENSIONS
+    require(few, f"its header gives an array more than {_DIMENSIONS} dimensions")
+    whole = all(type(length) is int and 0 <= length < 1 << 62 for length in shape)
+    require(whole, "its header gives an array a length that is not a whole number")
+    fits = form in ("raw", "same") or (form == "count" and kind == "int64")
+    require(fits, "its header gives an array a form that is not allowed")
+    there = form == "raw" or 0 not in shape
+    require(there, "its header gives an array without elements an element")
     return name, _dtype(kind), tuple(shape), form
 
 
@@ -156,17 +150,16 @@ def _array(
 ) -> NDArray[Any]:
     # A copy: aligned, in the machine's byte order, and free of the buffer.
     values = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
-    if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
-        raise StoreError("it holds truth values other than 0 and 1")
+    truth = dtype.kind != "b" or values.view(np.uint8).max(initial=0) <= 1
+    require(truth, "it holds truth values other than 0 and 1")
     points = values.view(np.uint32) if dtype.kind == "U" else np.empty(0, np.uint32)
-    if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
-        raise StoreError("it holds text that is not Unicode")
+    wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))
+    require(not wrong.any(), "it holds text that is not Unicode")
     if form == "same":
         return np.full(shape, values[0], dtype=values.dtype)
     if form == "count":
         size, first = math.prod(shape), int(values[0])
-        if first + size > 1 << 63:
-            raise StoreError("it counts beyond 64 bits")
+        require(first + size <= 1 << 63, "it counts beyond 64 bits")
         # From zero, since a stop of 2^63 does not fit into 64 bits.
         counted = np.arange(size, dtype=np.int64)
         counted += first
@@ -218,16 +211,15 @@ def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
         elif owner == "joined":
             pieces = dict(enumerate(split_joined(array, arrays.get(f"sizes/{name}"), n)))
         elif owner == "sizes":
-            if f"joined/{name}" not in arrays:
-                raise StoreError(f"it holds sizes of nothing: {name[:40]!r}")
+            require(f"joined/{name}" in arrays, f"it holds sizes of nothing: {name[:40]!r}")
             continue
         elif owner.isascii() and owner.isdigit() and len(owner) < 10 and int(owner) < n:
             pieces = {int(owner): array}
         else:
             raise StoreError(f"it holds an array that belongs to no selection: {full[:40]!r}")
         for place, piece in pieces.items():
-            if results[place].setdefault(name, piece) is not piece:
-                raise StoreError(f"it holds two arrays of one name: {name[:40]!r}")
+            first = results[place].setdefault(name, piece)
+            require(first is piece, f"it holds two arrays of one name: {name[:40]!r}")
     return results
 
 
@@ -253,9 +245,6 @@ PARTS = frozenset(
     {"scores", "weights", "pair_weights", "instance_weights", "fill", "donors", "model", "tables"}
 )
 """Optional parts of a Selection; kept columns and warnings are always included."""
-
-# Limit on selections that share one header; guards against damaged files.
-_MOST_ALIKE = 1 << 20
 
 
 def reduced(selection: Selection, parts: Collection[str]) -> Selection:
@@ -298,8 +287,6 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     """
     arrays = stack([selection_arrays(selection) for selection in selections])
     heads = [_head(selection) for selection in selections]
-    if 1 < len(selections) <= _MOST_ALIKE and all(head == heads[0] for head in heads):
-        return pack(arrays, {"selections": heads[:1], "times": len(selections), "meta": meta})
     return pack(arrays, {"selections": heads, "meta": meta})
 
 
@@ -318,30 +305,21 @@ def unpack_selections(
     Selection does not fit a table of (n_features, n_samples) `shape`.
     """
     arrays, outer = unpack(content)
-    if not isinstance(outer, dict) or set(outer) - {"times"} != {"selections", "meta"}:
-        raise StoreError("it does not hold selections")
-    heads, times = outer["selections"], outer.get("times", 1)
-    if not isinstance(heads, list):
-        raise StoreError("it has no list of selections")
-    known = type(times) is int and 1 <= times <= _MOST_ALIKE
-    if not known or (times > 1 and len(heads) != 1):
-        raise StoreError("it does not say how many selections it holds")
-    if times > 1 and all(name.startswith("every/") for name in arrays):
-        # A few bytes may stand for a million equal selections: they are one object.
-        selections = [_selection(heads[0], unstack(arrays, 1)[0])] * times
-    else:
-        grouped = unstack(arrays, len(heads) * times)
-        selections = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
+    known = isinstance(outer, dict) and set(outer) == {"selections", "meta"}
+    require(known, "it does not hold selections")
+    heads = outer["selections"]
+    require(isinstance(heads, list), "it has no list of selections")
+    grouped = unstack(arrays, len(heads))
+    selections = [_selection(h, g) for h, g in zip(heads, grouped, strict=True)]
     for selection in selections if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
-        if problems:
-            raise StoreError("it holds an invalid selection: " + "; ".join(problems))
+        require(not problems, "it holds an invalid selection: " + "; ".join(problems))
     return selections, outer["meta"]
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
-    if not (isinstance(head, list) and len(head) in (2, 3) and all(map(_is_texts, head[:2]))):
-        raise StoreError("its warnings are not lists of texts")
+    known = isinstance(head, list) and len(head) in (2, 3) and all(map(_is_texts, head[:2]))
+    require(known, "its warnings are not lists of texts")
     axes = head[2] if len(head) == 3 else None
     return selection_of(arrays, warnings=head[0], carried=head[1], model_columns=axes)
 
