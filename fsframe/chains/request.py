@@ -117,8 +117,7 @@ class Request:
         asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
         reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
         request = record.environment.get("request")
-        identities = (asked.identity, asked.former_identity)
-        if not isinstance(request, Mapping) or request.get("sha256") not in identities:
+        if not isinstance(request, Mapping) or request.get("sha256") != asked.identity:
             reasons = reasons or ["it does not say that it is the result of this request"]
         if reasons:
             raise existing_file(self.out, reasons)

@@ -137,8 +137,7 @@ class Entry:
         Its deprecation, reported once in every program that uses it.
     former_provider : str
         The provider that offered it in earlier releases, if it was another. Names
-        ``provider/name``, run files and unfinished runs with that provider still refer to this
-        entry.
+        ``provider/name`` and run files with that provider still refer to this entry.
 
     Attributes
     ----------

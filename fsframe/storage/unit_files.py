@@ -31,6 +31,7 @@ from fsframe.storage.encoding import (
     numeric_differences,
     release,
 )
+from fsframe.storage.spec import require
 from fsframe.storage.unit_bytes import pack_selections
 from fsframe.system import open_for_reading
 from fsframe.table.dataset import Dataset
@@ -117,21 +118,12 @@ class Manifest:
 
         docs/file-format.md, section 4. Stored results of equal identity answer the same request.
         """
-        return self._identity(self.software, providers(self.chain))
-
-    @property
-    def former_identity(self) -> str:
-        """The `identity` in releases in which other plugins offered methods of the chain."""
-        names = providers(self.chain, former=True)
-        return self._identity(software(self.chain, former=True), names)
-
-    def _identity(self, software: Mapping[str, str], providers: Mapping[str, str]) -> str:
         parts = {
             "chain": self.chain,
             "memory": self.memory,
-            "providers": dict(providers),
+            "providers": providers(self.chain),
             "seed": self.seed,
-            "software": dict(software),
+            "software": dict(self.software),
             "table": self.sha256,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -165,14 +157,10 @@ class Manifest:
         if known and not accepted:
             changed = numeric_differences(self.numerics, other.numerics)
             reasons += [f"it was started with {printable(text)}" for text in changed]
-        needed = other.software
-        if self.chain == other.chain and self.software.keys() != needed.keys():
-            former = software(other.chain, former=True)
-            needed = former if self.software.keys() == former.keys() else needed
-        for name in sorted({*self.software, *needed}):
+        for name in sorted({*self.software, *other.software}):
             if name in NUMERIC_LIBRARIES and (known or mixed):
                 continue
-            mine, theirs = (versions.get(name, "absent") for versions in (self.software, needed))
+            mine, theirs = (each.software.get(name, "absent") for each in (self, other))
             # Plugins used by only one of two different chains add no information.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
                 reasons.append(
@@ -248,29 +236,19 @@ class Manifest:
         return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
-def software(chain: object, *, former: bool = False) -> dict[str, str]:
+def software(chain: object) -> dict[str, str]:
     """Versions of everything that may change a bit of the results of `chain`, or of its text.
 
     These are the interpreter (major and minor), numerical libraries, and the plugins of every
     stage, also within a `base`; for a class that this process has registered, a digest of its code.
-    With `former`, plugins are those that offered the methods in earlier releases.
     """
     versions = {name: release(name) for name in ("python", *SOFTWARE)}
-    for _, offer in _offers(str(chain)):
-        moved = offer.entry.former_provider if former else ""
-        versions[f"plugin {moved}" if moved else offer.plugin.software] = offer.version
-    return versions
+    return versions | {o.plugin.software: o.version for _, o in _offers(str(chain))}
 
 
-def providers(text: str, *, former: bool = False) -> dict[str, str]:
-    """The provider of each method of a chain, also within a `base`, by the name asked for.
-
-    With `former`, the provider in earlier releases.
-    """
-    return {
-        name: (offer.entry.former_provider if former else "") or offer.provider
-        for name, offer in _offers(text)
-    }
+def providers(text: str) -> dict[str, str]:
+    """The provider of each method of a chain, also within a `base`, by the name asked for."""
+    return {name: offer.provider for name, offer in _offers(text)}
 
 
 def _offers(text: str) -> Iterator[tuple[str, Offer]]:
@@ -348,26 +326,22 @@ def read_index(path: Path) -> Mapping[Unit, Place]:
     head = _HEAD.match(content)
     if head is None:
         raise StoreError("it is not a unit file")
-    body = memoryview(content)[head.end() :]
-    if len(body) != int(head[2]):
-        raise StoreError(f"it is {'cut short' if len(body) < int(head[2]) else 'too long'}")
-    if hashlib.sha256(body).hexdigest().encode() != head[1]:
-        raise StoreError("it was changed after it was written: its SHA-256 is another")
+    body, size = memoryview(content)[head.end() :], int(head[2])
+    require(len(body) >= size, "it is cut short")
+    require(len(body) == size, "it is too long")
+    unchanged = hashlib.sha256(body).hexdigest().encode() == head[1]
+    require(unchanged, "it was changed after it was written: its SHA-256 is another")
     length = int.from_bytes(body[:8], "little")
-    if len(body) < 8 or length > len(body) - 8:
-        raise StoreError("its index is cut short")
+    require(len(body) - length >= 8, "its index is cut short")
     offset = 8 + length
     places: dict[Unit, Place] = {}
     for unit, size in _entries(bytes(body[8:offset])):
-        if unit in places:
-            raise StoreError("it holds one unit twice")
-        if size > len(body) - offset:
-            raise StoreError("its units are cut short")
+        require(unit not in places, "it holds one unit twice")
+        require(size <= len(body) - offset, "its units are cut short")
         digest = hashlib.sha256(body[offset : offset + size]).digest()
         places[unit] = Place(path, head.end() + offset, size, digest)
         offset += size
-    if offset != len(body):
-        raise StoreError("it is too long for its index")
+    require(offset == len(body), "it is too long for its index")
     return places
 
 
@@ -379,8 +353,8 @@ def read_unit(place: Place) -> bytes:
             content = file.read(place.length)
     except OSError as error:
         raise StoreError(f"cannot read {place.path}: {error.strerror or error}") from error
-    if hashlib.sha256(content).digest() != place.sha256:
-        raise StoreError(f"{place.path} has changed while it was in use")
+    unchanged = hashlib.sha256(content).digest() == place.sha256
+    require(unchanged, f"{place.path} has changed while it was in use")
     return content
 
 
@@ -388,8 +362,7 @@ def _content(path: Path) -> bytes:
     try:
         # Neither block on a named pipe nor follow a symbolic link.
         with open(open_for_reading(path, follow=False), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise StoreError("it is not a file")
+            require(stat.S_ISREG(os.fstat(file.fileno()).st_mode), "it is not a file")
             return file.read()
     except OSError as error:
         raise StoreError(f"it cannot be read: {error.strerror or error}") from error
@@ -400,14 +373,14 @@ def _entries(raw: bytes) -> list[tuple[Unit, int]]:
         index = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"its index is not JSON: {error}") from None
-    if not isinstance(index, list) or len(index) > _MOST_UNITS:
-        raise StoreError("its index is not a list of units")
+    few = isinstance(index, list) and len(index) <= _MOST_UNITS
+    require(few, "its index is not a list of units")
     units = []
     for entry in index:
-        if not isinstance(entry, list) or len(entry) != 2:
-            raise StoreError("its index has an entry of another form")
-        if type(entry[1]) is not int or entry[1] < 0:
-            raise StoreError("its index has a length that is not a whole number")
+        known = isinstance(entry, list) and len(entry) == 2
+        require(known, "its index has an entry of another form")
+        whole = type(entry[1]) is int and entry[1] >= 0
+        require(whole, "its index has a length that is not a whole number")
         units.append((Unit.parse(entry[0]), entry[1]))
     return units
 
