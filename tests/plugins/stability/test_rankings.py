@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -165,9 +166,24 @@ def test_one_undefined_pair_leaves_the_collection_undefined_unless_imputed(name)
     assert one - zero == pytest.approx(undefined_pairs / 6, abs=1e-12)
 
 
-def test_one_decision_in_all_leaves_weighted_consistency_no_room():
-    result = metrics["somol-cwrel"]()([EMPTY, [0, 1, 0, 0], EMPTY])
-    assert math.isnan(result.value) and "bounds" in result.undefined
+TIED = [[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [3.0, 1.0, 2.0]]
+REASONS = [
+    ("somol-cwrel", [EMPTY, [0, 1, 0, 0], EMPTY], "bounds"),
+    ("canberra", [[1.0], [2.0]], "one feature"),
+    *((name, TIED, "2 of 3 pairs.*same score") for name in ("spearman", "kendall", "weighted-tau")),
+]
+
+
+@pytest.mark.parametrize(("name", "matrix", "reason"), REASONS)
+def test_what_leaves_a_collection_without_a_value_is_said(name, matrix, reason):
+    result = measured(name, matrix)
+    assert math.isnan(result.value) and re.search(reason, result.undefined)
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick-corrected", "sechidis"])
+def test_features_that_are_all_alike_leave_nothing_to_measure(name):
+    result = metrics[name]()([SOME, OTHER, SOME], np.ones((4, 4)))
+    assert math.isnan(result.value) and result.undefined
 
 
 def test_kuncheva_says_which_sizes_it_found_and_names_its_extension():
@@ -178,29 +194,11 @@ def test_kuncheva_says_which_sizes_it_found_and_names_its_extension():
     assert math.isnan(metrics["kuncheva"](impute=0.0).measure_overlap(overlap).value)
 
 
-@pytest.mark.parametrize("name", ["spearman", "kendall", "weighted-tau"])
-def test_a_run_that_ties_all_features_has_no_rank_correlation(name):
-    result = metrics[name]()([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [3.0, 1.0, 2.0]])
-    assert math.isnan(result.value)
-    assert result.undefined.startswith("2 of 3 pairs") and "same score" in result.undefined
-
-
 @pytest.mark.parametrize("runs", [2, 200])
 def test_kendall_finds_tied_runs_by_signs_and_by_sorting(runs):
     matrix = np.tile(np.arange(150.0), (runs, 1))
     matrix[1] = 0.0
     assert math.isnan(metrics["kendall"]()(matrix).value)
-
-
-def test_canberra_of_a_single_feature_is_undefined():
-    result = metrics["canberra"]()([[1.0], [2.0]])
-    assert math.isnan(result.value) and "one feature" in result.undefined
-
-
-@pytest.mark.parametrize("name", ["yu", "zucknick-corrected", "sechidis"])
-def test_features_that_are_all_alike_leave_nothing_to_measure(name):
-    result = metrics[name]()([SOME, OTHER, SOME], np.ones((4, 4)))
-    assert math.isnan(result.value) and result.undefined
 
 
 def test_yu_says_what_leaves_it_without_a_value():
@@ -218,47 +216,39 @@ def test_a_single_feature_divides_by_nothing(name):
 
 
 @pytest.mark.parametrize(
-    ("entry", "message"),
-    [(-0.5, r"\[0, 1\]"), (1.5, r"\[0, 1\]"), (float("nan"), "symmetric|0, 1")],
+    ("row", "column", "entry", "message"),
+    [
+        (0, 1, -0.5, r"\[0, 1\]"),
+        (0, 1, 1.5, r"\[0, 1\]"),
+        (0, 1, float("nan"), "symmetric|0, 1"),
+        (2, 2, 0.5, r"feature 2 has 0\.5"),
+    ],
 )
-def test_impossible_similarities_are_refused(entry, message):
+def test_impossible_similarities_are_refused(row, column, entry, message):
     like = np.eye(4)
-    like[0, 1] = like[1, 0] = entry
-    with pytest.raises(fsframe.DataError, match=message):
-        metrics["zucknick"]()([SOME, OTHER], like)
-
-
-def test_a_feature_unlike_itself_is_refused():
-    like = np.eye(4)
-    like[2, 2] = 0.5
-    with pytest.raises(fsframe.DataError, match=r"feature 2 has 0\.5"):
-        metrics["yu"]()([SOME, OTHER], like)
+    like[row, column] = like[column, row] = entry
+    for name in ("zucknick", "yu"):
+        with pytest.raises(fsframe.DataError, match=message):
+            metrics[name]()([SOME, OTHER], like)
 
 
 @pytest.mark.parametrize(
-    ("orders", "features", "largest", "message"),
+    ("name", "orders", "options", "message"),
     [
-        ([[0, 1, 2], [2, 1, 0]], 3, 4, "between 1 and 3"),
-        ([[0, 1, 2], [2, 1, 0]], 3, 0, "between 1 and 3"),
-        ([[0, 1, 1], [2, 1, 0]], 3, None, "at most once"),
-        ([[0, 1, 3], [2, 1, 0]], 3, None, "at most once"),
-        ([[0.0, 1.0], [1.0, 0.0]], 2, None, "whole-number"),
-        ([[0, 1, 2]], 3, None, "at least two runs"),
+        ("kuncheva", [[0, 1, 2], [2, 1, 0]], {"largest": 4}, "between 1 and 3"),
+        ("kuncheva", [[0, 1, 2], [2, 1, 0]], {"largest": 0}, "between 1 and 3"),
+        ("kuncheva", [[0, 1, 1], [2, 1, 0]], {}, "at most once"),
+        ("kuncheva", [[0, 1, 3], [2, 1, 0]], {}, "at most once"),
+        ("kuncheva", [[0.0, 1.0], [1.0, 0.0]], {}, "whole-number"),
+        ("kuncheva", [[0, 1, 2]], {}, "at least two runs"),
+        ("spearman", [[0, 1, 2], [2, 1, 0]], {}, "whole rankings"),
+        ("jaccard", [[0, 1, 2], [2, 1, 0]], {"similarity": np.eye(3)}, "takes no similarity"),
+        ("yu", [[0, 1, 2], [2, 1, 0]], {}, "needs the similarity"),
     ],
 )
-def test_unusable_rankings_are_refused(orders, features, largest, message):
+def test_unusable_rankings_are_refused(name, orders, options, message):
     with pytest.raises(fsframe.RequestError, match=message):
-        metrics["kuncheva"]().along_rankings(orders, features, largest)
-
-
-def test_only_metrics_of_sets_follow_rankings_and_only_with_what_they_need():
-    orders = [[0, 1, 2], [2, 1, 0]]
-    with pytest.raises(fsframe.RequestError, match="whole rankings"):
-        metrics["spearman"]().along_rankings(orders, 3)
-    with pytest.raises(fsframe.RequestError, match="takes no similarity"):
-        metrics["jaccard"]().along_rankings(orders, 3, similarity=np.eye(3))
-    with pytest.raises(fsframe.RequestError, match="needs the similarity"):
-        metrics["yu"]().along_rankings(orders, 3)
+        metrics[name]().along_rankings(orders, len(orders[0]), **options)
 
 
 @pytest.mark.parametrize("matrix", [[[1, 0]], [1, 0], [[0.5, 1], [1, 0]], np.zeros((2, 0))])
