@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from fsframe.errors import DataError, PluginError
+from fsframe.errors import DataError
 from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
 from fsframe.method.ranking import rank_by_score
 from fsframe.table.arrays import arrays, axes_by_name, floats, freeze, indices, places_among
@@ -123,10 +123,7 @@ class Donors:
         ------
         DataError
             If a value is infinite.
-        PluginError
-            If scikit-learn is not installed.
         """
-        impute = _imputer()
         filled = np.array(X, dtype=np.float64)
         gaps = np.isnan(filled)
         places = np.flatnonzero(gaps.any(axis=1))
@@ -143,10 +140,16 @@ class Donors:
         live = np.flatnonzero(self.times)
         space = _Space.of(self, self.rows[live], self.times[live])
         donors = np.repeat(space.coordinates(self.rows[live]), self.times[live], axis=0)
-        with impute(donors, self.k) as fill:
+        # Here, since the import takes half a second.
+        import sklearn
+        from sklearn.impute import KNNImputer
+
+        # One thread and fixed chunks, since sums that are split otherwise differ in the last bits.
+        with threadpool_limits(1), sklearn.config_context(working_memory=_CHUNK_MEBIBYTES):
+            imputer = KNNImputer(n_neighbors=self.k, keep_empty_features=True).fit(donors)
             for start in range(0, len(places), self._block):
                 some = places[start : start + self._block]
-                values = space.values(fill(space.coordinates(filled[some])))
+                values = space.values(imputer.transform(space.coordinates(filled[some])))
                 filled[some] = np.where(gaps[some], values, filled[some])
         return filled
 
@@ -237,31 +240,6 @@ def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple
     counts = np.bincount(place.ravel(), weights=times[known], minlength=len(values))
     order = np.lexsort((first, -counts))
     return [(float(values[j]), int(counts[j])) for j in order]
-
-
-def _imputer() -> Any:
-    """A context manager that gives the function of scikit-learn's imputer for donors and k."""
-    try:
-        import sklearn
-        from sklearn.impute import KNNImputer
-        from threadpoolctl import threadpool_limits
-    except ImportError as error:
-        if "No module named 'sklearn'" not in str(error):
-            raise PluginError(f"scikit-learn cannot be imported: {error}") from error
-        # Imported here, so that run files open without the registry.
-        from fsframe.registry.importing import needed
-
-        raise PluginError(
-            needed("filling missing values from neighbours", "scikit-learn")
-        ) from None
-
-    @contextlib.contextmanager
-    def impute(donors: NDArray[np.float64], k: int) -> Any:
-        # One thread and fixed chunks, since sums that are split otherwise differ in the last bits.
-        with threadpool_limits(1), sklearn.config_context(working_memory=_CHUNK_MEBIBYTES):
-            yield KNNImputer(n_neighbors=k, keep_empty_features=True).fit(donors).transform
-
-    return impute
 
 
 _SHOWN = 20
