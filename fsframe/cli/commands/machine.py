@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
 
 
-_VARIABLES = (
-    "FSFRAME_PLUGINS",
-    "FSFRAME_BLOCK",
-    "FSFRAME_STRICT",
-    "FSFRAME_IMPORT_TIMEOUT",
-    "FSFRAME_TRACE",
-    "FSFRAME_PREFER",
-    "FSFRAME_TABLE_MEMORY",
-)
-
-
 @click.command()
 @json_option
 def info(as_json: bool) -> None:
@@ -52,7 +41,7 @@ def info(as_json: bool) -> None:
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_processors()
     facts["memory bound"] = f"{DEFAULT_MEMORY / 1024**3:g} GiB"
-    facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
+    facts.update({name: os.environ[name] for name in os.environ if name.startswith("FSFRAME_")})
     if missing := missing_protections():
         facts["not guarded"] = missing if as_json else "; ".join(missing)
     try:
