@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -221,89 +222,37 @@ def checklist(record: RunRecord) -> Iterator[Item]:
     """
     protocol = recorded_protocol(record)
     recorded = protocol if isinstance(protocol, RecordedEvaluation) else None
-    judged = recorded is not None
-    leak, methods = "REFORMS, data leakage", "TRIPOD+AI, analytical methods"
-    yield Item(
-        "Were features selected without looking at test rows?",
-        f"{leak}; {methods}",
-        "yes" if judged else "n/a",
-        "Selection was repeated in every fold, on its training rows."
-        if judged
-        else "Nothing was predicted. All rows were used, so the accuracy of these features on "
-        "the same rows would be too optimistic; `fsframe evaluate` selects inside each "
-        "fold.",
-    )
-    yield Item(
-        "Were scaling, binning and imputation learned from training rows?",
-        leak,
-        "yes" if judged else "n/a",
-        "They are part of the chain, which saw the training rows of each fold only; the run "
-        "cannot know what was done to the file before."
-        if judged
-        else "Nothing was predicted.",
-    )
+    texts = tomllib.loads((files("fsframe.show") / "checklist.toml").read_text("utf-8"))
+
+    def item(name: str, state: str, **told: Any) -> Item:
+        declared = texts[name]
+        answer = declared[state].format(**told)
+        return Item(declared["question"], declared["source"], state, answer)
+
+    judged = "n/a" if recorded is None else "yes"
+    yield item("selected", judged)
+    yield item("learned", judged)
     if recorded is not None:
-        tuned = len(recorded.chains) > 1
-        yield Item(
-            "Were parameters tuned on rows other than the test rows?",
-            f"REFORMS, modelling; {methods}",
-            "yes" if tuned else "n/a",
-            f"Among {len(recorded.chains)} chains, by inner folds of the training rows."
-            if tuned
-            else "One chain was evaluated; nothing was tuned.",
-        )
+        number = len(recorded.chains)
+        yield item("tuned", "yes" if number > 1 else "n/a", chains=number)
     if record.groups is not None:
-        name, number = record.groups
-        state, answer = "yes", f"Rows of one {printable(name)} stayed together ({number} groups)."
-    elif warns_of_repeated_rows(record.all_warnings()):
-        state, answer = "no", "Rows look repeated, and no column of groups was named (--groups)."
+        column, groups = record.groups
+        yield item("together", "yes", column=printable(column), groups=groups)
     else:
-        state, answer = (
-            "open",
-            "No column of groups was named; if several rows are of one person, family or batch, "
-            "name it (--groups).",
-        )
-    yield Item(
-        "Were rows that belong together kept together?", f"{leak}; TRIPOD+AI, data", state, answer
-    )
-    yield Item(
-        "Would every feature legitimately be known at prediction time?",
-        leak,
-        "open",
-        "Only you can say. Look first at the strongest features above: a stand-in for the label, "
-        "such as a treatment given after the diagnosis, ends up there.",
-    )
-    yield Item(
-        "Are the rows drawn from the people or things the conclusion is about?",
-        "REFORMS, data quality; TRIPOD+AI, participants",
-        "open",
-        f"Only you can say; the table has {record.n_samples} rows.",
-    )
-    table = record.feature_table() if record.stages and not judged else None
+        repeated = warns_of_repeated_rows(record.all_warnings())
+        yield item("together", "no" if repeated else "open")
+    yield item("known", "open")
+    yield item("drawn", "open", samples=record.n_samples)
+    table = record.feature_table() if record.stages and recorded is None else None
     if table is not None and {"p", "q"} <= table.columns.keys():
-        yield Item(
-            "Are p-values adjusted for the number of tests?",
-            "REFORMS, metrics and uncertainty",
-            "yes",
-            "q is adjusted for the number of features tested.",
-        )
+        yield item("adjusted", "yes")
     if recorded is not None:
         evaluation = recorded.evaluation
-        rule = evaluation.baseline.name
-        yield Item(
-            "Is performance reported with its uncertainty and against baselines?",
-            f"REFORMS, metrics and uncertainty; {methods}",
-            "yes" if evaluation.leading.interval is not None else "no",
-            f"{evaluation.n_splits} splits with corrected standard errors; compared with the {rule}"
-            + (" and all features." if evaluation.all_features is not None else "."),
-        )
-    yield Item(
-        "Can the computation be repeated?",
-        "REFORMS, computational reproducibility; TRIPOD+AI, open science",
-        "yes",
-        f"Seed {record.seed}, versions, parameters and the fingerprint of the table are below; the "
-        "table itself is not in the run file.",
-    )
+        baselines = evaluation.baseline.name
+        baselines += " and all features" if evaluation.all_features is not None else ""
+        state = "yes" if evaluation.leading.interval is not None else "no"
+        yield item("reported", state, splits=evaluation.n_splits, baselines=baselines)
+    yield item("repeated", "yes", seed=record.seed)
 
 
 def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
