@@ -14,7 +14,7 @@ import pytest
 import fsframe
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
-from fsframe.show.citations import bibtex_of, cited_keys
+from fsframe.show.methods_text import bibtex_of, cited_keys
 from fsframe.storage.study_file import load_study
 from tests.evaluation.tables import rows_of, separated, write_csv
 from tests.same_process import fsframe as ran

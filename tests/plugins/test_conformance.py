@@ -18,7 +18,7 @@ import fsframe
 from fsframe.errors import FsframeError
 from fsframe.registry import measures, readers, regressors
 from fsframe.registry.importing import declared
-from fsframe.show.citations import bibtex_of, cited_keys, identifiers, publications
+from fsframe.show.methods_text import bibtex_of, cited_keys, identifiers, publications
 from fsframe.testing import SelectorConformance, conformance, run_checks, suite_for, tables
 
 REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)

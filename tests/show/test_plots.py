@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import PairWeights
 from fsframe.show import comparison_results, plots
-from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, pairs, resampling
+from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features, resampling
 from fsframe.table.dataset import Dataset
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
@@ -184,7 +184,7 @@ def test_features_that_go_together_stand_together_in_the_matrix(runs):
     blocks = np.zeros((6, 6))
     for members in ([0, 2, 4], [1, 3, 5]):
         blocks[np.ix_(members, members)] = 1.0
-    order = pairs._clustered(blocks)
+    order = features._clustered(blocks)
     assert len({k % 2 for k in order[:3]}) == 1 and len({k % 2 for k in order[3:]}) == 1
 
 

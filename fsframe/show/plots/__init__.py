@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
         place=6,
     ),
     "matrix": Kind(
-        target="pairs:pair_matrix",
+        target="features:pair_matrix",
         shows="weights of pairs, with features ordered by cluster",
         needs="weights of pairs (immigrate, lfe, jmi, interactions)",
         options=("most",),
@@ -93,7 +93,7 @@ KINDS: Mapping[str, Kind] = {
         place=9,
     ),
     "network": Kind(
-        target="pairs:pair_network",
+        target="features:pair_network",
         shows="pairs with significant interactions",
         needs="tested pairs (interactions, or a chain with weights of pairs)",
         options=("most",),
@@ -103,7 +103,7 @@ KINDS: Mapping[str, Kind] = {
         place=7,
     ),
     "pair": Kind(
-        target="pairs:pair_picture",
+        target="features:pair_picture",
         shows="one pair: rows by class, or odds by cell",
         needs="the table of the run, and pairs or --pair NAME,NAME",
         data=True,
