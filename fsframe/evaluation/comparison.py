@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, FsframeError, RequestError, StoreError
+from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.evaluation.comparison_tests import (
     CriticalDifference,
     PairedTest,
@@ -25,7 +25,7 @@ from fsframe.evaluation.comparison_tests import (
     win_tie_loss,
 )
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
-from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.grid import ends_with_classifier
 from fsframe.evaluation.measuring import join_repetitions, one_standard_error
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import LEADING, Evaluation, Measure, summarise_tables
@@ -214,7 +214,7 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     methods, problems = [], []
     for chain in chains:
         parameters = {**protocol, "base": chain}
-        if _ends_with_classifier(chain):
+        if ends_with_classifier(chain):
             parameters.pop("classifier", None)
         try:
             methods.append(CrossValidation.from_texts(parameters))
@@ -376,14 +376,6 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
 
 def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], Any]) -> NDArray[np.float64]:
     return np.array([[of(cell) for cell in row] for row in cells])
-
-
-def _ends_with_classifier(chain: str) -> bool:
-    try:
-        return ChainGrid.parse(chain).chains[0].classifier is not None
-    except FsframeError:
-        # The problems of the chain are reported by the protocol, together with all others.
-        return False
 
 
 def study_of_runs(

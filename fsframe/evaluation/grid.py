@@ -12,7 +12,7 @@ import attrs
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
-from fsframe.registry import classifiers, default_names
+from fsframe.registry import classifiers, default_names, find_offer, selectors
 
 _MOST = 1000
 _MOST_CHARACTERS = 4_000_000
@@ -21,6 +21,14 @@ _MOST_CHARACTERS = 4_000_000
 def default_classifier() -> str:
     """The name of the classifier for chains without one; empty if its plugin is not loaded."""
     return next(iter(default_names(classifiers)), "")
+
+
+def ends_with_classifier(text: str) -> bool:
+    """Whether a chain ends with a classifier or regressor; false if its plugin is not installed."""
+    try:
+        return find_offer(parse_stages(text)[-1].name, selectors, classifiers)[0] is classifiers
+    except FsframeError:
+        return False
 
 
 @attrs.frozen

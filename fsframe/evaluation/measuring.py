@@ -156,9 +156,6 @@ def one_standard_error(better: Floats, error: Floats, kept: Floats) -> int:
     return int(min(near, key=lambda place: (kept[place], -better[place], place)))
 
 
-SIDES = ("chain", "larger class", "all features")
-"""Meaning of the first axis of the table ``measured``."""
-
 Named = tuple[tuple[str, PredictionMeasure], ...]
 
 
@@ -281,7 +278,7 @@ Side = Callable[[int, NDArray[np.intp]], Predictions]
 
 
 def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
-    """Predictions of the chain and of the baselines, in the order of `SIDES`."""
+    """Predictions of the chain and of the baselines, in the order of the table ``measured``."""
     truth, n_classes = tables.truth, tables.class_scores.shape[2]
     every, of_every = tables.all_features, tables.all_features_scores
     labels = classes or tuple(range(n_classes))

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from fsframe.errors import FsframeError, StoreError
-from fsframe.evaluation.grid import default_classifier, grid_texts
-from fsframe.grammar import parse_stages
-from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.evaluation.grid import default_classifier, ends_with_classifier, grid_texts
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import (
     StabilityTables,
@@ -126,17 +124,9 @@ def _base(record: RunRecord, where: str) -> str:
 def _chains(base: str, classifier: object, where: str) -> list[str]:
     """Texts of the chains that `base` stands for, each with its classifier."""
     try:
-        if not _ends_with_classifier(base):
+        if not ends_with_classifier(base):
             given = classifier if isinstance(classifier, str) and classifier else ""
             base = f"{base} {given or default_classifier()}"
         return grid_texts(base)
     except FsframeError as error:
         raise StoreError(f"{where}: the chain under study cannot be read: {error}") from None
-
-
-def _ends_with_classifier(text: str) -> bool:
-    try:
-        return find_offer(parse_stages(text)[-1].name, selectors, classifiers)[0] is classifiers
-    except FsframeError:
-        # The plugin is not installed, so the kind of method is unknown.
-        return False
