@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 from fsframe.registry.entries import (
     MeasureEntry,
@@ -42,91 +44,22 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
 
 
-_HARRELL = (
-    "Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, "
-    "JAMA 247(18):2543-2546, doi:10.1001/jama.1982.03320430047030"
-)
-
-_MEASURES = {
-    "Accuracy": "Share of rows predicted correctly",
-    "BalancedAccuracy": "Mean sensitivity over the classes",
-    "Auc": "Area under the ROC curve; with more than two classes, the mean over pairs of classes",
-    "AucOvr": "Mean over the classes of the area under the ROC curve of that class against the "
-    "rest",
-    "Sensitivity": "Share of the rows of a class that are predicted as that class (recall)",
-    "Specificity": "Share of the rows of other classes that are correctly not predicted as the "
-    "class",
-    "Precision": "Share of the rows predicted as a class that belong to it",
-    "F1": "Harmonic mean of precision and sensitivity",
-    "Matthews": "Matthews correlation between predicted and true classes",
-    "LogLoss": "Mean negative log-probability of the true class, in nats",
-    "Brier": "Brier score: half the mean squared error of the predicted probabilities",
-    "Calibration": "Calibration part of the Brier score (reliability)",
-    "R2": "Coefficient of determination, R²",
-    "Mae": "Mean absolute error",
-    "Rmse": "Root mean squared error",
-    "Concordance": "Share of pairs of rows whose predictions are in the right order",
-    "CIndex": "Harrell's c: share of comparable pairs whose predicted risks are in the right order",
-}
-"""Class → summary; a measure has the name of its class, in lower-case words with hyphens."""
-
-_ON_REQUEST = ("AucOvr", "Precision")
-"""Measures that are not computed by default."""
-
-_KNOWN_AS = {
-    "Auc": ("auroc", "roc-auc"),
-    "BalancedAccuracy": ("bacc", "uar"),
-    "CIndex": ("harrells-c",),
-    "F1": ("f1-macro", "macro-f1"),
-    "LogLoss": ("cross-entropy",),
-    "Mae": ("mean-absolute-error",),
-    "Matthews": ("mcc", "phi-coefficient"),
-    "R2": ("r-squared",),
-    "Sensitivity": ("recall", "tpr"),
-    "Specificity": ("tnr",),
-}
-
-_REFERENCES = {
-    "BalancedAccuracy": "Brodersen, Ong, Stephan, Buhmann 2010, The balanced accuracy and its "
-    "posterior distribution, ICPR, pp. 3121-3124, doi:10.1109/ICPR.2010.764",
-    "Auc": "Hand, Till 2001, A simple generalisation of the area under the ROC curve for multiple "
-    "class classification problems, Mach. Learn. 45:171-186, doi:10.1023/A:1010920819831",
-    "AucOvr": "Fawcett 2006, An introduction to ROC analysis, Pattern Recognit. Lett. "
-    "27(8):861-874, doi:10.1016/j.patrec.2005.10.010",
-    "F1": "van Rijsbergen 1979, Information retrieval, 2nd ed., Butterworths, ISBN 0-408-70929-4, "
-    "ch. 7",
-    "Matthews": "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 "
-    "phage lysozyme, Biochim. Biophys. Acta 405(2):442-451, doi:10.1016/0005-2795(75)90109-9; "
-    "Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient, "
-    "Comput. Biol. Chem. 28:367-374, doi:10.1016/j.compbiolchem.2004.09.006",
-    "LogLoss": "Good 1952, Rational decisions, J. R. Stat. Soc. B 14(1):107-114, "
-    "doi:10.1111/j.2517-6161.1952.tb00104.x",
-    "Brier": "Brier 1950, Verification of forecasts expressed in terms of probability, Mon. "
-    "Weather Rev. 78(1):1-3, doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2",
-    "Calibration": "Dimitriadis, Gneiting, Jordan 2021, Stable reliability diagrams for "
-    "probabilistic classifiers, Proc. Natl. Acad. Sci. USA 118(8):e2016191118, "
-    "doi:10.1073/pnas.2016191118",
-    "Concordance": _HARRELL,
-    "CIndex": _HARRELL,
-}
-
-
 def _hyphenated(name: str) -> str:
     return re.sub("(?<!^)(?=[A-Z])", "-", name).lower()
 
 
 @hookimpl
 def fsframe_measures() -> Iterator[MeasureEntry]:
-    """Measures of predicted classes, of scores and probabilities, and of numbers."""
-    for name, summary in _MEASURES.items():
-        yield MeasureEntry(
-            name=_hyphenated(name),
-            target=f"fsframe.evaluation.measures:{name}",
-            summary=summary,
-            default=name not in _ON_REQUEST,
-            known_as=dict.fromkeys(_KNOWN_AS.get(name, ()), _hyphenated(name)),
-            reference=_REFERENCES.get(name, ""),
-        )
+    """Measures of predicted classes, of scores and probabilities, and of numbers.
+
+    They are computed by default unless measures.toml says otherwise.
+    """
+    declared = Path(__file__).with_name("measures.toml").read_text("utf-8")
+    for of_class, fields in tomllib.loads(declared).items():
+        name = _hyphenated(of_class)
+        terms = dict.fromkeys(fields.pop("known_as", ()), name)
+        target = f"fsframe.evaluation.measures:{of_class}"
+        yield MeasureEntry(name=name, target=target, known_as=terms, **{"default": True, **fields})
 
 
 @hookimpl

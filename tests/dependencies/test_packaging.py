@@ -76,8 +76,9 @@ def test_two_wheels_are_equal_to_the_byte(unpacked: Path, tmp_path: Path) -> Non
     with zipfile.ZipFile(wheel) as file:
         names = file.namelist()
     assert "fsframe/cli/plugin_template/kinds/reader/@package@/plugin.py.txt" in names
-    shown = ("checklist.toml", "page.css", "page.js", "study.bib")
+    shown = ("checklist.toml", "page.css", "page.js", "plots/kinds.toml", "study.bib")
     assert {f"fsframe/show/{name}" for name in shown} <= {*names}
+    assert "fsframe/evaluation/measures.toml" in names
     assert "fsframe/py.typed" in names and "fsframe_npfs/engine/nulls.py" in names
     assert not [name for name in names if name.startswith(("tests", "docs", "benchmarks"))]
 

@@ -8,9 +8,11 @@ stays light.
 
 from __future__ import annotations
 
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -39,7 +41,7 @@ class Kind:
         Whether it takes several runs.
     data : bool
         Whether it takes the table of the run.
-    options : tuple of str
+    options : sequence of str
         Which of ``most``, ``pair`` and ``metric`` it takes.
     heading, caption : str
         Above and below the figure on the page about a run.
@@ -54,157 +56,17 @@ class Kind:
     needs: str
     several: bool = False
     data: bool = False
-    options: tuple[str, ...] = ()
+    options: Sequence[str] = ()
     heading: str = ""
     caption: str = ""
     place: int = 0
     compares: str = ""
 
 
-KINDS: Mapping[str, Kind] = {
-    "scores": Kind(
-        target="features:ranked_scores",
-        shows="scores of the kept features and the next best, and how often resamples keep them",
-        needs="a stage that scores",
-        options=("most",),
-        heading="Which features matter",
-        caption="Filled: kept. Hollow: the best that were not kept. Squares, where there are "
-        "resamples: the share of them that keep the feature, with its interval.",
-        place=5,
-    ),
-    "classes": Kind(
-        target="features:class_distributions",
-        shows="distributions of the best features in every class",
-        needs="the table of the run, with classes",
-        data=True,
-        options=("most",),
-        heading="How the kept features differ between the classes",
-        caption="A dot is a row, a bar the middle half of a class, and its tick the median.",
-        place=6,
-    ),
-    "matrix": Kind(
-        target="features:pair_matrix",
-        shows="weights of pairs, with features ordered by cluster",
-        needs="weights of pairs (immigrate, lfe, jmi, interactions)",
-        options=("most",),
-        heading="Weights of pairs",
-        caption="Weights as the method defines them, clustered so that related features are next "
-        "to each other; the diagonal is the weight of each feature alone.",
-        place=9,
-    ),
-    "network": Kind(
-        target="features:pair_network",
-        shows="pairs with significant interactions",
-        needs="tested pairs (interactions, or a chain with weights of pairs)",
-        options=("most",),
-        heading="Which pairs interact",
-        caption="Lines join pairs whose joint effect on the label is not the sum of both effects; "
-        "thicker lines have smaller p.",
-        place=7,
-    ),
-    "pair": Kind(
-        target="features:pair_picture",
-        shows="one pair: rows by class, or odds by cell",
-        needs="the table of the run, and pairs or --pair NAME,NAME",
-        data=True,
-        options=("pair",),
-        heading="The first pair",
-        caption="The rows on both features, marked by class.",
-        place=8,
-    ),
-    "tests": Kind(
-        target="resampling:test_statistics",
-        shows="the test statistics of NPFS and their threshold",
-        needs="a test over bootstraps (npfs)",
-        options=("most",),
-        heading="What the test decided on",
-        place=10,
-    ),
-    "bootstraps": Kind(
-        target="resampling:bootstrap_matrix",
-        shows="which resample kept which feature",
-        needs="resamples (npfs, stability, evaluate)",
-        options=("most",),
-        heading="How often each feature was selected",
-        caption="A row is a resample, a dark cell a feature that it keeps.",
-        place=11,
-    ),
-    "stability": Kind(
-        target="resampling:stability_path",
-        shows="stability of the best k features against k",
-        needs="a run of `fsframe stability`",
-        heading="How stable the ranking is",
-        caption="Agreement of the best 1, 2, … features of all resamples; 1 is always the same.",
-        place=4,
-    ),
-    "sizes": Kind(
-        target="evaluations:accuracy_by_size",
-        shows="accuracy and stability by number of features",
-        needs="a run of `fsframe evaluate` with a curve",
-        heading="How many features to keep",
-        caption="Accuracy (R² of a numeric target) with corrected standard errors, and stability, "
-        "by the number of features used. The dotted line is at the smallest number within one "
-        "standard error of the most accurate.",
-        place=1,
-    ),
-    "roc": Kind(
-        target="evaluations:roc",
-        shows="ROC curve: true against false positive rate",
-        needs="runs of `fsframe evaluate`",
-        several=True,
-        heading="ROC curve: true against false positive rate",
-        caption="On held-out rows; mean over the repetitions.",
-        place=2,
-        compares="On held-out rows.",
-    ),
-    "calibration": Kind(
-        target="evaluations:calibration",
-        shows="predicted probabilities against observed frequencies",
-        needs="a run of `fsframe evaluate` with classes and a classifier that gives probabilities",
-        heading="Calibration: predicted probabilities against observed frequencies",
-        caption="On the diagonal, predictions are right on average: of the rows given a "
-        "probability of 0.8, eight in ten belong to the class. Grey: number of predictions.",
-        place=3,
-    ),
-    "pareto": Kind(
-        target="evaluations:accuracy_against_stability",
-        shows="accuracy against stability of several chains, with the Pareto front",
-        needs="runs of `fsframe evaluate` or `compare -o` on one table",
-        several=True,
-        options=("metric",),
-        heading="Performance against stability",
-        compares="Filled: no other chain is better in both. Bars: corrected standard error, 95 % "
-        "interval.",
-    ),
-    "cd": Kind(
-        target="evaluations:critical_difference",
-        shows="mean ranks of chains over tables, with the critical difference",
-        needs="runs of `fsframe compare -o` on two tables or more",
-        several=True,
-        options=("metric",),
-        heading="Mean ranks over the tables",
-        compares="Chains joined by a thick bar do not differ significantly by Wilcoxon's test "
-        "with Holm's adjustment.",
-    ),
-    "sets": Kind(
-        target="resampling:kept_sets",
-        shows="which features several runs keep in common (UpSet)",
-        needs="two to twelve runs with the same features",
-        several=True,
-        heading="Which features the runs keep in common",
-        compares="A column is a set of runs (dark dots); its bar is the number of features that "
-        "exactly these runs keep.",
-    ),
-    "convergence": Kind(
-        target="features:convergence",
-        shows="cost by iteration",
-        needs="a method that iterates (immigrate, im4e, bim)",
-        heading="Convergence",
-        caption="The cost that the method minimises, by iteration; lower is better.",
-        place=12,
-    ),
-}
-"""The bundled kinds of plots, in the order in which they are listed."""
+_DECLARED = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
+
+KINDS: Mapping[str, Kind] = {name: Kind(**fields) for name, fields in _DECLARED.items()}
+"""The bundled kinds of plots, in the order in which they are listed; kinds.toml declares them."""
 
 
 class Plot(ABC):
