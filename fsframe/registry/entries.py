@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 from attrs import validators
@@ -536,3 +538,24 @@ KINDS: tuple[type[Entry], ...] = (
     ProposalEntry,
 )
 """Every kind of entry."""
+
+E = TypeVar("E", bound=Entry)
+
+
+def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
+    """The entries of one kind that a TOML file declares.
+
+    Parameters
+    ----------
+    file : Path
+        Each entry is a section with the name of its hook, such as ``[[fsframe_selectors]]``, and
+        holds the fields of the entry.
+    kind : type[Entry]
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a field is invalid or unknown.
+    """
+    for fields in tomllib.loads(file.read_text("utf-8"))[kind.hook]:
+        yield kind(**fields)

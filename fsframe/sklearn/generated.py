@@ -20,41 +20,17 @@ from fsframe.sklearn.estimators import (
     SelectorEstimator,
     WeightedSelectorEstimator,
 )
-from fsframe.sklearn.parameters import SETTINGS, constructor, settings_of, with_own_classes
+from fsframe.sklearn.parameters import (
+    ATTRIBUTES,
+    SETTINGS,
+    constructor,
+    settings_of,
+    with_own_classes,
+)
 from fsframe.sklearn.tables import copies_are_weights
 
 _WIDTH = 92
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
-
-_SELECTED = """\
-selection_ : Selection
-    The result of the method.
-scores_ : (n_features,) float64
-    Larger is better; NaN for a feature that was not considered.
-ranking_ : (n_selected,) int
-    Kept columns, best first.
-feature_importances_ : (n_features,) float64
-    `scores_` without NaN.
-pairs_ : list of Pair
-    Columns ``a`` and ``b`` with their ``weight``, best first, if the method weighs pairs.
-pvalues_, qvalues_ : float64 arrays
-    Of the features, or of `pairs_` in a test of pairs, if the method tests them."""
-
-_FITTED = """\
-classes_ : (n_classes,) array
-    The classes, in ascending order.
-fitted_ : FittedOnColumns
-    The fitted classifier."""
-
-_PREDICTS_NUMBERS = """\
-fitted_ : FittedOnColumns
-    The fitted regressor."""
-
-_COMMON = """\
-n_features_in_ : int
-    Number of features in `fit`.
-feature_names_in_ : (n_features_in_,) array of str
-    Their names, if X was a data frame."""
 
 
 def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weighted: bool) -> str:
@@ -67,12 +43,13 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
     lines += [f"The method `{offer.name}` of fsframe as an estimator.", ""]
     lines += ["Parameters", "----------", *_parameters(method), ""]
     classifier = issubclass(method, Classifier)
-    fitted = _PREDICTS_NUMBERS if issubclass(method, Regressor) else _FITTED
-    lines += ["Attributes", "----------", fitted if classifier else _SELECTED]
+    fitted = "regressor" if issubclass(method, Regressor) else "classifier"
+    what = ATTRIBUTES[fitted if classifier else "selector"]
+    lines += ["Attributes", "----------", what.rstrip()]
     if "max_iter" in {parameter.name for parameter in method.parameters()}:
         which = "at most; the actual number is not known" if classifier else "of the fit"
         lines += ["n_iter_ : int", f"    Number of iterations {which}."]
-    lines += [_COMMON, ""]
+    lines += [ATTRIBUTES["every"].rstrip(), ""]
     for title in ("Raises", "Notes", "References"):
         text = sections.get(title, "")
         if title == "Notes":

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -34,45 +36,18 @@ from fsframe.text import did_you_mean
 class Setting:
     """A parameter: its default, its type for docstrings, and its help."""
 
-    default: Any
     kind: str
     help: str
+    default: Any = None
 
 
-SETTINGS = {
-    "task": Setting(
-        default="auto",
-        kind='{"auto", "classification", "regression"}',
-        help="Whether y holds classes or a numeric target; auto: a target if the values are not "
-        "all integers.",
-    ),
-    "always_keep": Setting(
-        default=None,
-        kind="name or position of a column, several of them, or None",
-        help="Columns of X that are always kept; greedy filters start from them.",
-    ),
-    "feature_groups": Setting(
-        default=None,
-        kind="mapping of str to names or positions of columns, or None",
-        help="Columns of X that are kept or dropped together, by name of their group.",
-    ),
-    "random_state": Setting(
-        default=0,
-        kind="int, RandomState, Generator or None",
-        help="Seed; equal seeds give bit-identical results. None draws from numpy's global state.",
-    ),
-    "n_jobs": Setting(
-        default=None,
-        kind="int or None",
-        help="Number of threads of a fit, -1 for all processors; None is 1, except in a "
-        "joblib.parallel_config. Results do not depend on it.",
-    ),
-    "memory_limit": Setting(
-        default=None,
-        kind="int, str or None",
-        help="Memory limit of a fit besides the table, in bytes or as '2GB'; None is 2 GiB.",
-    ),
-}
+_DECLARED = tomllib.loads(Path(__file__).with_name("docstrings.toml").read_text("utf-8"))
+
+ATTRIBUTES: Mapping[str, str] = _DECLARED["attributes"]
+"""Texts about the attributes of fitted estimators, as numpydoc writes them."""
+
+SETTINGS = {name: Setting(**fields) for name, fields in _DECLARED["settings"].items()}
+"""The parameters that estimators have besides those of their methods."""
 
 
 def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
