@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -104,6 +105,10 @@ def _check_requirement(_: Any, __: Any, value: str) -> None:
 
 def _tuple(value: Iterable[str] | str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _tuples(value: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(words) for name, words in value.items()}
 
 
 def _words(value: Iterable[str] | str) -> frozenset[str]:
@@ -211,7 +216,7 @@ class SelectorEntry(Entry):
     )
     wraps: bool = False
     pair_weight: str = attrs.field(default="", validator=_check_line)
-    chosen: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    chosen: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, converter=_tuples)
     compiles: bool = False
     named: int = 0
 
@@ -549,7 +554,8 @@ def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
     ----------
     file : Path
         Each entry is a section with the name of its hook, such as ``[[fsframe_selectors]]``, and
-        holds the fields of the entry.
+        holds the fields of the entry. Fields that most of them share may stand once, in the
+        section ``[defaults.fsframe_selectors]``.
     kind : type[Entry]
 
     Raises
@@ -557,5 +563,12 @@ def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
     ValueError, TypeError
         If a field is invalid or unknown.
     """
-    for fields in tomllib.loads(file.read_text("utf-8"))[kind.hook]:
-        yield kind(**fields)
+    declared = _declared(file)
+    shared = declared.get("defaults", {}).get(kind.hook, {})
+    for fields in declared[kind.hook]:
+        yield kind(**{**shared, **fields})
+
+
+@cache
+def _declared(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text("utf-8"))
