@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from fsframe.storage.encoding import (
     FREE,
     TRIANGLE,
     is_packable,
-    json_text,
     json_value,
     selection_of,
     square_of,
@@ -31,7 +30,6 @@ from fsframe.storage.records import (
     PairTestRecord,
     RunRecord,
     StageRecord,
-    axes_text,
     last_selection,
 )
 from fsframe.storage.spec import Limits, check_seal, require
@@ -358,39 +356,3 @@ def _parsed(text: str, where: str, kind: type) -> Any:
     word = "object" if kind is dict else "list"
     require(isinstance(value, kind), f"{where} is not a JSON {word}")
     return value
-
-
-_NO_RUN_ATTRIBUTE = {"encoding-type", "encoding-version"}
-_IN_DIGEST = {"carried", "digest", "kind", "n_chosen_from", "n_tested", "name", "provider", "seed"}
-
-
-def first_difference(a: RunRecord, b: RunRecord) -> str:
-    """The name of the first field in which two records differ; empty if they are equal.
-
-    Every field is compared, times too; arrays by the digest of their bits.
-    """
-    mine, theirs = _stored(a), _stored(b)
-    return next((n for n in [*mine, *theirs] if mine.get(n) != theirs.get(n)), "")
-
-
-def _stored(record: RunRecord) -> dict[str, Any]:
-    """What the file of a record holds, by name; arrays by their digest."""
-    stored = _values(record, spec.ROOT_ATTRIBUTES, _NO_RUN_ATTRIBUTE)
-    stored["warnings"] = record.warnings
-    data = attrs.asdict(record.data, recurse=False)
-    stored |= {f"/data {name}": value for name, value in data.items()}
-    stored["/environment"] = json_text(dict(record.environment), "the environment")
-    stored["/stages"] = record.stage_paths()
-    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
-        stored |= _values(stage, spec.STAGE_ATTRIBUTES, _IN_DIGEST, f"{path} ")
-        stored[f"{path}/model_columns"] = axes_text(stage)
-    stored |= _values(record.pair_tests, spec.PAIR_TEST_ATTRIBUTES, _IN_DIGEST, "/pair_tests ")
-    return stored | record.digests()
-
-
-def _values(
-    record: Any, attributes: Iterable[str], others: Collection[str], prefix: str = ""
-) -> dict[str, Any]:
-    """The fields of a record that are attributes of the file, without the `others`."""
-    fields = [spec.field_name(name) for name in attributes if name not in others]
-    return {f"{prefix}{field}": getattr(record, field, None) for field in fields}

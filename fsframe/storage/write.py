@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
-from fsframe.storage.encoding import TRIANGLE, compact, encode_array, json_text, result_digest
-from fsframe.storage.read import first_difference, load_run
+from fsframe.storage.encoding import (
+    TRIANGLE,
+    compact,
+    encode_array,
+    json_text,
+    result_digest,
+    same_bits,
+)
+from fsframe.storage.read import load_run
 from fsframe.storage.records import (
-    PairTestRecord,
     RunRecord,
     StageRecord,
     axes_text,
@@ -27,7 +33,14 @@ from fsframe.storage.records import (
     stage_items,
     stage_texts,
 )
-from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name, make_seal
+from fsframe.storage.spec import (
+    SEAL_BYTES,
+    TEXT_BYTES,
+    Limits,
+    field_name,
+    make_seal,
+    require,
+)
 
 _CHUNK_BYTES = 1 << 20
 _COMPRESS_FROM = 1 << 12
@@ -62,8 +75,7 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
     check_run_name(path)
     target = check_destination(path, overwrite=overwrite)
     problems = record.problems()
-    if problems:
-        raise StoreError(f"cannot write {target}: {'; '.join(problems)}")
+    require(not problems, f"cannot write {target}: {'; '.join(problems)}")
     content = run_file_content(record)
 
     def check(sibling: Path) -> None:
@@ -71,10 +83,27 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
             difference = first_difference(record, load_run(sibling))
         except StoreError as error:
             raise StoreError(f"{target} was not written: read back, {error}") from error
-        if difference:
-            raise StoreError(f"{target} was not written: read back, it differs in {difference}")
+        require(not difference, f"{target} was not written: read back, it differs in {difference}")
 
     return place_file(target, content, overwrite=overwrite, check=check)
+
+
+def first_difference(a: RunRecord, b: RunRecord) -> str:
+    """The path in a file of the first part in which two records differ; empty if they are equal.
+
+    Everything that files hold is compared, times too; arrays bit by bit.
+    """
+    mine, theirs = (
+        {(group, name): value for group, name, value in _contents(record, packed=False).entries}
+        for record in (a, b)
+    )
+    return next(("/".join(k) for k in mine | theirs if not _same(mine.get(k), theirs.get(k))), "")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and same_bits(a, b)
+    return type(a) is type(b) and bool(a == b)
 
 
 def check_run_name(path: str | os.PathLike[str]) -> None:
@@ -98,38 +127,108 @@ def run_image(record: RunRecord) -> bytes:
     file (`Limits.memory`). If arrays compress better than that, as a table of zeros does, the
     smallest one that makes the difference stays uncompressed.
     """
-    written = _Written()
-    image = _image(record, written)
-    missing = _bytes_missing(written, len(image))
-    if missing > 0:
-        written = _Written(plain=_left_plain(written, missing))
-        image = _image(record, written)
-    return image
+    try:
+        contents = _contents(record)
+        image = _image(contents.entries)
+        plain = _left_plain(contents, len(image))
+        return _image(contents.entries, plain) if plain else image
+    except FsframeError:
+        raise
+    except (OSError, ValueError, TypeError, RuntimeError, OverflowError, UnicodeError) as error:
+        raise StoreError(f"cannot make a run file of this record: {error}") from error
 
 
 @attrs.define
-class _Written:
-    """The arrays of an image: which stay uncompressed, sizes, number of texts, bytes unpacked."""
+class _Contents:
+    """What a run file holds, in the order in which it is written.
 
-    plain: frozenset[int] = frozenset()
-    sizes: list[int] = attrs.field(factory=list)
-    n_texts: int = 0
+    An entry is a group, the name of a member, and its value: an array for a dataset, a text or a
+    number for an attribute, None for the group itself. `n_unpacked` is the number of bytes that
+    readers need for arrays that are packed.
+    """
+
+    entries: list[tuple[str, str, Any]] = attrs.field(factory=list)
     n_unpacked: int = 0
 
+    def datasets(self, group: str, items: Mapping[str, Any]) -> None:
+        """Add datasets by path; the part before a slash is the name of a group."""
+        for path, value in items.items():
+            folder, slash, inner = path.partition("/")
+            owner, name = (f"{group}/{folder}", inner) if slash else (group, path)
+            self.entries.append((owner, name, encode_array(value, name)))
 
-def _bytes_missing(written: _Written, length: int) -> int:
-    """How much longer the image must be for readers to take its arrays."""
-    limits = Limits()
-    declared = sum(written.sizes) + TEXT_BYTES * written.n_texts + written.n_unpacked
-    needed = -(-(declared - limits.free_bytes) // limits.total_expansion)
-    return needed - length
+    def attributes(
+        self, group: str, names: Iterable[str], record: Any, special: Mapping[str, str | int]
+    ) -> None:
+        """Add attributes from the fields of a record, except those given in `special`."""
+        for name in names:
+            value = special[name] if name in special else getattr(record, field_name(name))
+            self.entries.append((group, name, value))
 
 
-def _left_plain(written: _Written, missing: int) -> frozenset[int]:
-    """Positions of arrays that together have at least `missing` bytes, few and small."""
-    sizes = written.sizes
-    order = sorted(range(len(sizes)), key=lambda k: sizes[k])
-    enough = [position for position in order if sizes[position] >= missing]
+def _contents(record: RunRecord, *, packed: bool = True) -> _Contents:
+    """What the file of a record holds; without `packed`, every array in full."""
+    contents = _Contents()
+    names = {name: getattr(record.data, name) for name in ("feature_names", "class_names")}
+    contents.datasets("/data", names)
+    contents.attributes("/data", spec.DATA_ATTRIBUTES, record.data, {})
+    contents.entries.append(("/stages", "", None))
+    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
+        _add_stage(contents, path, stage, packed)
+    contents.datasets("/result", {"selected": record.selected, "scores": record.scores})
+    digest = result_digest(record.selected, record.scores)
+    contents.attributes("/result", spec.RESULT_ATTRIBUTES, record, {"digest": digest})
+    tested = record.pair_tests
+    if tested is not None:
+        contents.datasets("/pair_tests", dict(sorted(pair_test_items(tested.tests).items())))
+        special: dict[str, str | int] = {
+            "seed": json_text(list(tested.seed), "seed of the tests of pairs"),
+            "n_tested": tested.tests.n_tested,
+            "n_chosen_from": tested.tests.n_chosen_from,
+        }
+        contents.attributes("/pair_tests", spec.PAIR_TEST_ATTRIBUTES, tested, special)
+    environment = json_text(dict(record.environment), "the environment")
+    contents.datasets("", {"warnings": record.warnings, "environment": (environment,)})
+    special = {
+        "encoding-type": spec.ENCODING_TYPE,
+        "encoding-version": spec.ENCODING_VERSION,
+        "seed": "" if record.seed is None else str(record.seed),
+    }
+    contents.attributes("", spec.ROOT_ATTRIBUTES, record, special)
+    return contents
+
+
+def _add_stage(contents: _Contents, path: str, stage: StageRecord, packed: bool) -> None:
+    whole = stage_items(stage)
+    items, packing = compact(whole) if packed else (whole, {})
+    declared = axes_text(stage)
+    if declared:
+        items["model_columns"] = (declared,)
+    if packing:
+        items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
+        # Unpacked arrays count towards the memory of a reader.
+        contents.n_unpacked += sum(
+            2 * items[name].nbytes if how == TRIANGLE else whole[name].nbytes
+            for name, how in packing.items()
+        )
+    contents.datasets(path, dict(sorted(items.items())))
+    special = stage_texts(stage) | {"digest": stage.digest()}
+    contents.attributes(path, spec.STAGE_ATTRIBUTES, stage, special)
+
+
+def _left_plain(contents: _Contents, length: int) -> frozenset[int]:
+    """Places of arrays, few and small, that stay uncompressed: as long as the image has `length`
+    bytes, readers would not take its arrays. None if they do."""
+    values = (value for *_, value in contents.entries)
+    arrays = {k: value for k, value in enumerate(values) if isinstance(value, np.ndarray)}
+    n_texts = sum(array.size for array in arrays.values() if array.dtype.kind == "S")
+    sizes, limits = {k: array.nbytes for k, array in arrays.items()}, Limits()
+    declared = sum(sizes.values()) + TEXT_BYTES * n_texts + contents.n_unpacked
+    missing = -(-(declared - limits.free_bytes) // limits.total_expansion) - length
+    if missing <= 0:
+        return frozenset()
+    order = sorted(sizes, key=sizes.__getitem__)
+    enough = [place for place in order if sizes[place] >= missing]
     if enough:
         return frozenset(enough[:1])
     chosen: set[int] = set()
@@ -138,7 +237,8 @@ def _left_plain(written: _Written, missing: int) -> frozenset[int]:
     return frozenset(chosen)
 
 
-def _image(record: RunRecord, written: _Written) -> bytes:
+def _image(entries: Iterable[tuple[str, str, Any]], plain: Container[int] = ()) -> bytes:
+    """The HDF5 image of the entries; the arrays at the places `plain` stay uncompressed."""
     memory = io.BytesIO()
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     # The core driver's image of an open file has, before HDF5 2.0, a superblock whose checksum does
@@ -153,88 +253,27 @@ def _image(record: RunRecord, written: _Written) -> bytes:
     creation.set_obj_track_times(False)
     handle = h5py.h5f.create(repr(memory).encode(), h5py.h5f.ACC_TRUNC, creation, access)
     try:
-        _write_root(h5py.h5g.open(handle, b"/"), record, written)
-    except FsframeError:
-        raise
-    except (OSError, ValueError, TypeError, RuntimeError, OverflowError, UnicodeError) as error:
-        raise StoreError(f"cannot make a run file of this record: {error}") from error
+        groups = {"": h5py.h5g.open(handle, b"/")}
+        for place, (path, name, value) in enumerate(entries):
+            group = _group(groups, path)
+            if isinstance(value, np.ndarray):
+                _array(group, name, value, compressed=place not in plain)
+            elif value is not None:
+                _attribute(group, name, value)
     finally:
         handle.close()
     return memory.getvalue()[SEAL_BYTES:]
 
 
-def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
-    _data(root, record, written)
-    stages = _group(root, "stages")
-    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
-        _stage(stages, path.rpartition("/")[2], stage, written)
-    result = _group(root, "result")
-    _array(result, "selected", record.selected, written)
-    _array(result, "scores", record.scores, written)
-    _attribute(result, "digest", result_digest(record.selected, record.scores))
-    if record.pair_tests is not None:
-        _pair_tests(root, record.pair_tests, written)
-    _array(root, "warnings", record.warnings, written)
-    _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
-    special: dict[str, str | int] = {
-        "encoding-type": spec.ENCODING_TYPE,
-        "encoding-version": spec.ENCODING_VERSION,
-        "seed": "" if record.seed is None else str(record.seed),
-    }
-    _attributes(root, spec.ROOT_ATTRIBUTES, record, special)
-
-
-def _data(root: Any, record: RunRecord, written: _Written) -> None:
-    group = _group(root, "data")
-    _array(group, "feature_names", record.data.feature_names, written)
-    _array(group, "class_names", record.data.class_names, written)
-    _attributes(group, spec.DATA_ATTRIBUTES, record.data)
-
-
-def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
-    group = _group(stages, member)
-    declared = axes_text(stage)
-    whole = stage_items(stage)
-    items, packing = compact(whole)
-    if declared:
-        items["model_columns"] = (declared,)
-    if packing:
-        items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
-        # Unpacked arrays count towards the memory of a reader.
-        written.n_unpacked += sum(
-            2 * items[path].nbytes if how == TRIANGLE else whole[path].nbytes
-            for path, how in packing.items()
-        )
-    _items(group, items, written)
-    special = stage_texts(stage) | {"digest": stage.digest()}
-    _attributes(group, spec.STAGE_ATTRIBUTES, stage, special)
-
-
-def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
-    """Write datasets by path; the part before a slash is the name of their group."""
-    inner: dict[str, Any] = {}
-    for path, value in sorted(items.items()):
-        folder, slash, name = path.partition("/")
-        if slash and folder not in inner:
-            inner[folder] = _group(group, folder)
-        _array(inner[folder] if slash else group, name if slash else path, value, written)
-
-
-def _pair_tests(root: Any, record: PairTestRecord, written: _Written) -> None:
-    group = _group(root, "pair_tests")
-    _items(group, pair_test_items(record.tests), written)
-    special: dict[str, str | int] = {
-        "seed": json_text(list(record.seed), "seed of the tests of pairs"),
-        "n_tested": record.tests.n_tested,
-        "n_chosen_from": record.tests.n_chosen_from,
-    }
-    _attributes(group, spec.PAIR_TEST_ATTRIBUTES, record, special)
-
-
-def _group(parent: Any, name: str) -> Any:
-    creation = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
-    creation.set_obj_track_times(False)
-    return h5py.h5g.create(parent, _member_name(name), gcpl=creation)
+def _group(groups: dict[str, Any], path: str) -> Any:
+    """The group at a path, made if it is not there."""
+    if path not in groups:
+        parent, _, name = path.rpartition("/")
+        creation = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+        creation.set_obj_track_times(False)
+        owner = _group(groups, parent)
+        groups[path] = h5py.h5g.create(owner, _member_name(name), gcpl=creation)
+    return groups[path]
 
 
 def _member_name(name: str) -> bytes:
@@ -245,15 +284,6 @@ def _member_name(name: str) -> bytes:
             "bytes of UTF-8 without slash and NUL"
         )
     return encoded
-
-
-def _attributes(
-    owner: Any, names: Iterable[str], record: Any, special: Mapping[str, str | int] | None = None
-) -> None:
-    """Write attributes from the fields of a record, except those given in `special`."""
-    given = special or {}
-    for name in names:
-        _attribute(owner, name, given[name] if name in given else getattr(record, field_name(name)))
 
 
 def _attribute(owner: Any, name: str, value: str | int | float) -> None:
@@ -272,19 +302,16 @@ def _attribute(owner: Any, name: str, value: str | int | float) -> None:
     h5py.h5a.create(owner, name.encode(), kind, scalar).write(array, mtype=kind)
 
 
-def _array(parent: Any, name: str, value: Any, written: _Written) -> None:
-    array = encode_array(value, name)
+def _array(parent: Any, name: str, array: NDArray[Any], *, compressed: bool) -> None:
     space = h5py.h5s.create_simple(array.shape)
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     creation.set_obj_track_times(False)
     if array.size:
         creation.set_chunk(_chunks(array))
-        if array.nbytes >= _COMPRESS_FROM and len(written.sizes) not in written.plain:
+        if array.nbytes >= _COMPRESS_FROM and compressed:
             creation.set_shuffle()
             creation.set_deflate(1)
         creation.set_fletcher32()
-    written.sizes.append(array.nbytes)
-    written.n_texts += array.size if array.dtype.kind == "S" else 0
     kind = _type(array.dtype)
     dataset = h5py.h5d.create(parent, _member_name(name), kind, space, creation)
     if array.size:

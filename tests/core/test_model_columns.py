@@ -17,8 +17,8 @@ from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
-from fsframe.storage.read import first_difference
 from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.write import first_difference
 from fsframe.table.dataset import Dataset
 
 P = 7

@@ -11,8 +11,8 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import load_run, read, spec, write_run
-from fsframe.storage.read import first_difference
 from fsframe.storage.spec import ENCODING_VERSION, SEAL_BYTES, make_seal
+from fsframe.storage.write import first_difference
 from tests.storage.run_files import build_record
 
 ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
@@ -164,4 +164,4 @@ def test_a_new_field_takes_its_record_and_the_schema_only(owner, schema, monkeyp
     archived = load_run(V1)
     newer = load_run(write_run(tmp_path / "newer.h5", with_value(archived, "mains")))
     assert first_difference(newer, with_value(archived, "mains")) == ""
-    assert first_difference(newer, archived).endswith("power_supply")
+    assert first_difference(newer, archived).endswith("power-supply")

@@ -15,9 +15,9 @@ from fsframe.errors import StoreError
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.encoding import compact, square_of, triangle_of
-from fsframe.storage.read import first_difference
 from fsframe.storage.records import StageRecord
 from fsframe.storage.spec import SEAL_BYTES
+from fsframe.storage.write import first_difference
 from tests.storage.run_files import sealed, tampered
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, StageRecord, load_run, write_run
-from fsframe.storage.read import first_difference
 from fsframe.storage.spec import SEAL_BYTES, Limits
+from fsframe.storage.write import first_difference
 from tests.storage.run_files import (
     ROOT,
     STAGE,

@@ -20,8 +20,8 @@ from fsframe import atomic
 from fsframe.atomic import place_file
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, spec, write_run
-from fsframe.storage.read import first_difference
 from fsframe.storage.spec import check_seal
+from fsframe.storage.write import first_difference
 from tests.storage.run_files import ROOT, build_record, needs_statm
 
 

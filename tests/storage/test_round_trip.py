@@ -22,8 +22,7 @@ from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
 from fsframe.storage import StageRecord, load_run, spec, write_run
 from fsframe.storage.encoding import content_digest
-from fsframe.storage.read import first_difference
-from fsframe.storage.write import run_image
+from fsframe.storage.write import first_difference, run_image
 from fsframe.text import printable
 from tests.storage.run_files import ROOT, build_record
 
