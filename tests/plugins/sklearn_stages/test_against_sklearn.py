@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.feature_selection import (
     RFECV,
     SelectFromModel,
     SelectKBest,
-    SelectPercentile,
     SequentialFeatureSelector,
     VarianceThreshold,
     f_regression,
@@ -30,9 +28,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.engine.estimators import make_folds
-from fsframe_sklearn.engine.linear_models import solve_logistic
 from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance
@@ -70,12 +68,6 @@ def test_univariate_selectors(real):
     assert ours.tables["pvalues"] == pytest.approx(theirs.pvalues_)
     top = SklearnSelector(estimator="SelectKBest", options=json.dumps(options), top=4).select(real)
     assert top.selected.tolist() == ours.selected.tolist()
-    shares = SelectPercentile(percentile=30, **functions).fit(real.X, real.y)
-    ours = SklearnSelector(
-        estimator="sklearn.feature_selection.SelectPercentile",
-        options=json.dumps({"percentile": 30, **options}),
-    ).select(real)
-    assert sorted(ours.selected) == shares.get_support(indices=True).tolist()
 
 
 def test_a_selector_around_an_estimator(real):
@@ -170,12 +162,25 @@ def test_linear_paths_are_those_of_single_fits():
         assert (found.tables["path"][0] == 0).all() and (found.tables["path"][1] != 0).any()
 
 
-@pytest.mark.parametrize("name", ["cancer", "wine"])
+def many_rows(rows: int, seed: int) -> Dataset:
+    """Of two of three such tables a path did not converge once: a step of the last digits seemed
+    to raise the objective, and was halved until it was lost."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 10))
+    return Dataset.from_arrays(X, X[:, :3].sum(axis=1) + 2 * rng.normal(size=rows) > 0)
+
+
 @pytest.mark.parametrize("method", [Lasso, ElasticNet])
-def test_logistic_paths_satisfy_the_conditions_of_their_optimum(name, method):
-    data = real_table(name)
+@pytest.mark.parametrize(
+    "data",
+    [real_table("cancer"), real_table("wine"),
+     *(many_rows(rows, seed) for rows in (500, 2000) for seed in range(5))],
+    ids=lambda data: f"{data.name} {data.n_samples}",
+)  # fmt: skip
+def test_logistic_paths_satisfy_the_conditions_of_their_optimum(data, method):
     X = scaled(data)
-    found = method(top=1.0, penalties=6, smallest=0.1).select(data)
+    found = method(top=1.0, penalties=20, smallest=0.05).select(data)
+    assert not any("converge" in text for text in found.warnings)
     share = 1.0 if method is Lasso else 0.5
     model, code = (0, 1) if data.n_classes == 2 else (2, 2)
     truth = (data.y == code).astype(float)
@@ -248,35 +253,6 @@ def test_a_cluster_keeps_the_column_most_related_to_a_target():
     assert found.scores == pytest.approx(strength)
     for column, stand in enumerate(found.tables["stands-for"]):
         assert strength[stand] >= strength[column] - 1e-12
-
-
-# Paths of the lasso
-
-
-@pytest.mark.parametrize("rows", [500, 2000])
-@pytest.mark.parametrize("ridge", [0.0, 0.1])
-def test_every_penalty_of_a_path_converges_on_many_rows(rows, ridge):
-    # A step of the last digits seemed to raise the objective, was halved until it was lost, and
-    # 200 passes later the path "did not converge": on two of three such tables.
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(rows, 10))
-        y = (X[:, :3].sum(axis=1) + 2 * rng.normal(size=rows) > 0).astype(float)
-        columns = np.ascontiguousarray(((X - X.mean(axis=0)) / X.std(axis=0)).T)
-        share = np.full(rows, 1 / rows)
-        largest = np.abs(columns @ (share * (y - y.mean()))).max()
-        coef, intercept = np.zeros(10), math.log(y.mean() / (1 - y.mean()))
-        for penalty in largest * np.geomspace(1, 0.05, 20):
-            intercept, converged = solve_logistic(
-                columns, y, share, coef, intercept, penalty, ridge * penalty, 1e-8 * largest
-            )
-            assert converged
-            chance = 1 / (1 + np.exp(-(intercept + coef @ columns)))
-            slope = columns @ (share * (y - chance)) - ridge * penalty * coef
-            worst = np.where(
-                coef == 0, np.abs(slope) - penalty, np.abs(slope - penalty * np.sign(coef))
-            )
-            assert worst.max() <= 1.01e-8 * largest
 
 
 def test_the_page_says_how_long_paths_take_beside_liblinear():

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fsframe.sklearn
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.methods.boruta import Boruta
 from tests.plugins.shared import peer
@@ -107,24 +106,3 @@ def test_undecided_columns_are_the_weak_support(borutapy):
     assert any("tentative after 3 forests" in text for text in mine.warnings)
     # Their history begins with a row that is no forest: max_iter is one more than max_runs.
     assert len(found.importance_history_) - 1 == len(mine.tables["importance"]) == 3
-
-
-def test_confirmed_columns_have_rank_one_and_ours_come_first(borutapy):
-    X, y = table()
-    found, mine = theirs(borutapy, X, y), ours(X, y, top=10, correction="two-step")
-    assert np.flatnonzero(found.ranking_ == 1).tolist() == RELEVANT
-    assert sorted(mine.selected[:5].tolist()) == RELEVANT
-    assert (mine.scores[RELEVANT] > 0).all()
-    assert (mine.scores[5:] < 0).all()
-
-
-def test_data_frames_are_taken_and_returned(borutapy):
-    pandas = pytest.importorskip("pandas")
-    X, y = table()
-    frame = pandas.DataFrame(X, columns=[f"gene {k}" for k in range(10)])
-    label = pandas.Series(y)
-    wanted = theirs(borutapy, frame, label).transform(frame, return_df=True)
-    estimator = fsframe.sklearn.Boruta(trees=TREES, max_runs=FORESTS, alpha=ALPHA)
-    found = estimator.set_output(transform="pandas").fit(frame, label).transform(frame)
-    assert list(found.columns) == list(wanted.columns) == [f"gene {k}" for k in RELEVANT]
-    np.testing.assert_array_equal(found, wanted)
