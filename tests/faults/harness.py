@@ -1,7 +1,6 @@
 """Kills, full disks and broken disks, by the hundred; prints what came of them.
 
     python tests/faults/harness.py kill-points
-    python tests/faults/harness.py kill-times --trials 1000
     python tests/faults/harness.py errors --error ENOSPC then errors --error EIO --once
 
 Everything is imported once; each trial is a fork of this process, so that it costs milliseconds. A
@@ -19,9 +18,9 @@ from __future__ import annotations
 
 import argparse
 import errno
+import itertools
 import json
 import os
-import random
 import shutil
 import signal
 import sys
@@ -129,8 +128,8 @@ class Outcome:
         self.code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
 
 
-def forked(out: Path, prepare: Callable[[], None], kill_after: float | None = None) -> Outcome:
-    """Run in a fork, `prepare` first; killed after some seconds if asked."""
+def forked(out: Path, prepare: Callable[[], None]) -> Outcome:
+    """Run in a fork, `prepare` first."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -151,9 +150,6 @@ def forked(out: Path, prepare: Callable[[], None], kill_after: float | None = No
         finally:
             os._exit(code)
     os.close(writing)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
     with open(reading) as pipe:
         lines = pipe.read().splitlines()
     return Outcome(lines, os.waitpid(child, 0)[1])
@@ -227,90 +223,45 @@ def count_calls() -> list[str]:
         return seen.read_text().split()
 
 
-def kill_points(step: int, offset: int) -> Counts:
-    """SIGKILL before each call that changes the disk."""
-    counts, folders = no_counts(), in_folders()
-    names = count_calls()
+def at_each_call(
+    what: str, fault: Callable[[str, tuple[Any, ...], int], None], step: int, offset: int
+) -> Counts:
+    """A fault at each call that changes the disk; it is told how many calls off its own is."""
+    counts, folders, names = no_counts(), in_folders(), count_calls()
     for number in range(offset, len(names), step):
 
         def prepare(at: int = number) -> None:
-            left = [at]
-
-            def watch(name: str, _: tuple[Any, ...]) -> None:
-                if left[0] == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                left[0] -= 1
-
-            install(watch)
+            left = itertools.count(at, -1)
+            install(lambda name, arguments: fault(name, arguments, next(left)))
 
         folder = next(folders)
-        what = f"killed before call {number + 1}, {names[number]}"
-        go_on(folder, forked(folder / "run.h5", prepare), counts, what)
+        call = f"{what} call {number + 1}, {names[number]}"
+        go_on(folder, forked(folder / "run.h5", prepare), counts, call)
     return counts
 
 
-def kill_times(trials: int, seed: int) -> Counts:
-    """SIGKILL at random times, and again while it goes on, until it gets through."""
-    counts, folders, chance = no_counts(), in_folders(), random.Random(seed)
-    took = []
-    for _ in range(5):
-        folder = next(folders)
-        began = time.perf_counter()
-        forked(folder / "run.h5", lambda: None)
-        took.append(time.perf_counter() - began)
-    whole = sorted(took)[2]
-    while counts.numbers["trials"] < trials:
-        folder = next(folders)
-        out = folder / "run.h5"
-        safe: set[str] = set()
-        for again in range(4):
-            if out.exists():
-                break
-            delay = chance.uniform(0, 1.1 * whole)
-            outcome = forked(out, lambda: None, kill_after=delay)
-            if not again:
-                # The machine's pace changes: follow it fast, such that four kills of five hit.
-                whole *= 0.8 if outcome.digests else 1.06
-            what = f"killed after {1000 * delay:.1f} ms, attempt {again + 1}"
-            # Killed before it had looked: it says nothing of what is there.
-            lost = safe - outcome.found if outcome.found else set()
-            counts.note("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
-            safe |= outcome.safe
-            outcome.safe = set(safe)
-            if chance.random() < 0.5:
-                break
-        go_on(folder, outcome, counts, what)
-    return counts
+def kill_points(step: int, offset: int) -> Counts:
+    """SIGKILL before each call that changes the disk."""
+
+    def kill(name: str, arguments: tuple[Any, ...], left: int) -> None:
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return at_each_call("killed before", kill, step, offset)
 
 
 def errors(code: int, step: int, offset: int, *, lasting: bool, short: bool) -> Counts:
     """An error at each call that changes the disk: once, or from there on in that process."""
-    counts, folders = no_counts(), in_folders()
-    names = count_calls()
-    for number in range(offset, len(names), step):
 
-        def prepare(at: int = number) -> None:
-            left = [at]
+    def fail(name: str, arguments: tuple[Any, ...], left: int) -> None:
+        # Room may be short for writing and for new names, never for taking names away.
+        if left > 0 or (left < 0 and not lasting) or name in ("unlink", "rmdir"):
+            return
+        if short and name == "write" and left == 0:
+            os.write(arguments[0], bytes(arguments[1][: len(arguments[1]) // 2]))
+        raise OSError(code, os.strerror(code))
 
-            def watch(name: str, arguments: tuple[Any, ...]) -> None:
-                left[0] -= 1
-                if left[0] < -1 and not lasting:
-                    return
-                if left[0] >= 0:
-                    return
-                # Room may be short for writing and for new names, never for taking names away.
-                if name == "unlink" or name == "rmdir":
-                    return
-                if short and name == "write" and left[0] == -1:
-                    os.write(arguments[0], bytes(arguments[1][: len(arguments[1]) // 2]))
-                raise OSError(code, os.strerror(code))
-
-            install(watch)
-
-        folder = next(folders)
-        what = f"{errno.errorcode[code]} at call {number + 1}, {names[number]}"
-        go_on(folder, forked(folder / "run.h5", prepare), counts, what)
-    return counts
+    return at_each_call(f"{errno.errorcode[code]} at", fail, step, offset)
 
 
 DATA = table()
@@ -322,9 +273,7 @@ batches_module._TRIAL = 1
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["kill-points", "kill-times", "errors"])
-    parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("what", choices=["kill-points", "errors"])
     parser.add_argument("--error", default="ENOSPC", choices=["ENOSPC", "EIO", "EDQUOT", "EROFS"])
     parser.add_argument(
         "--once", action="store_true", help="the error comes once, not from there on"
@@ -348,8 +297,6 @@ def tried(options: argparse.Namespace) -> None:
     began = time.perf_counter()
     if options.what == "kill-points":
         counts = kill_points(options.step, options.offset)
-    elif options.what == "kill-times":
-        counts = kill_times(options.trials, options.seed)
     else:
         code = getattr(errno, options.error)
         counts = errors(

@@ -1,4 +1,4 @@
-"""Stages that exit, raise or move, readers that leave, and answers that are there already."""
+"""Stages that exit, raise or move, readers that leave, answers that are there; hostile requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ import attrs
 import numpy as np
 import pytest
 
+from fsframe.chains.chain import Chain
+from fsframe.errors import RequestError, StoreError
+from fsframe.evaluation.study_plan import read_plan
+from fsframe.show.page import report_page
 from fsframe.storage import load_run
+from fsframe.table.dataset import Dataset
 from tests.command_line import Done
 from tests.command_line import fsframe as fsframe_apart
 from tests.same_process import fsframe as fsframe_here
@@ -64,34 +69,31 @@ def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, 
     assert list(units.glob("units-*"))
 
 
-def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder, fsframe):
-    words = ["unruly:how=raise", *AFTER]
-    done = fsframe("chain", *words, "--no-out", "--traceback")
-    assert done.code == 3
-    assert "unruly_stages.py" in done.err and "Traceback" in done.err
-    base = ["evaluate", "unruly:how=raise", "on", "table.csv", "--folds", "2", "--repeats", "1"]
-    done = fsframe("--traceback", *base, "--no-out", "--workers", "1")
-    assert done.code == 3
-    assert "unruly_stages.py" in done.err
-    assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.err
+EVALUATED = "on table.csv --folds 2 --repeats 1 --no-out"
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "chain unruly:how=raise --traceback on table.csv --no-out",
+        f"chain unruly:how=raise {' '.join(AFTER)} --no-out --traceback",
+        # From a worker too.
+        f"--traceback evaluate unruly:how=raise {EVALUATED} --workers 1",
         "chain unruly:when=1 on table.csv --no-out --traceback",
         "chain unruli on table.csv --traceback",
     ],
 )
 def test_a_traceback_is_shown_wherever_it_is_asked_for(folder, fsframe, line):
-    assert "Traceback" in fsframe(*line.split()).err
-    assert "Traceback" not in fsframe(*line.replace("--traceback", "").split()).err
+    shown, short = fsframe(*line.split()), fsframe(*line.replace("--traceback", "").split())
+    assert "Traceback" in shown.err and "Traceback" not in short.err
+    assert shown.code == short.code == (3 if "how=raise" in line else 2)
+    assert ("unruly_stages.py" in shown.err) == ("how=raise" in line)
+    told = "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError"
+    assert (told in shown.err) == (told in short.err) == ("how=raise" in line)
 
 
 def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
-    words = ["evaluate", "mim:top=2", "unruly-knn", "on", "table.csv", "--folds", "2", "--no-out"]
-    done = fsframe(*words, "--repeats", "1")
+    done = fsframe("evaluate", "mim:top=2", "unruly-knn", *EVALUATED.split())
     assert done.code == 3
     assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.err
 
@@ -225,28 +227,18 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
     import fsframe as package
     from fsframe.errors import StoreError
 
-    limited = 200_000_000
-    ways = [({}, []), ({"memory": limited}, ["--memory", str(limited)])]
-    table, chain = folder / "table.csv", "mim:top=3"
-    for number, (mine, words) in enumerate(ways):
-        other, other_words = ways[1 - number]
-        # Written by the function, asked for by the command.
-        out = folder / f"function{number}.h5"
-        first = package.select(chain, table, out=out, **mine)
-        command = ["chain", chain, "on", "table.csv", "-o", str(out)]
-        again = fsframe(*command, *words)
-        assert again.code == 0 and "already holds the result of this request" in again.err
-        refused = fsframe(*command, *other_words)
-        assert refused.code == 5 and "of memory beside the table" in refused.err
-        # Written by the command, asked for by the function.
-        out = folder / f"command{number}.h5"
-        command[-1] = str(out)
-        assert fsframe(*command, *words).code == 0
-        content = out.read_bytes()
-        assert package.select(chain, table, out=out, **mine).digests() == first.digests()
-        with pytest.raises(StoreError, match=r"already exists .* of memory beside the table"):
-            package.select(chain, table, out=out, **other)
-        assert out.read_bytes() == content
+    table, chain, limited = folder / "table.csv", "mim:top=3", 200_000_000
+    words = ["chain", chain, "on", "table.csv", "--memory", str(limited), "-o"]
+    first = package.select(chain, table, out=folder / "function.h5", memory=limited)
+    again = fsframe(*words, "function.h5")
+    assert again.code == 0 and "already holds the result of this request" in again.err
+    assert fsframe(*words, "command.h5").code == 0
+    out = folder / "command.h5"
+    content = out.read_bytes()
+    assert package.select(chain, table, out=out, memory=limited).digests() == first.digests()
+    with pytest.raises(StoreError, match=r"already exists .* of memory beside the table"):
+        package.select(chain, table, out=out)
+    assert out.read_bytes() == content
 
 
 def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
@@ -298,3 +290,34 @@ def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsf
         assert ("fits, and" in done.err and "TiB" in done.err) or "GiB" in done.err
     refused = fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
     assert refused.code == 2
+
+
+# What the trials of `benchmarks/trust/trials.py` found, and those that take no second
+
+
+@pytest.fixture
+def data() -> Dataset:
+    X = np.random.default_rng(2).normal(size=(30, 4))
+    return Dataset.from_arrays(X, (X[:, 0] > 0).astype(int))
+
+
+def test_predictions_of_more_classes_than_are_named_are_refused(data):
+    chain = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1")
+    record = chain.run(data)
+    forged = attrs.evolve(record, data=attrs.evolve(record.data, class_names=("one",)))
+    with pytest.raises(StoreError, match="is of 2 classes, and 1 are named"):
+        report_page(forged)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a = " + "[" * 3000 + "]" * 3000, "nested too deep"),
+        (f"seeds = {list(range(2000))}", "must be at most 1000, not 2000"),
+        (f"chains = ['{'mim ' * 5000}']", "a chain has at most 100 stages"),
+    ],
+)
+def test_study_files_that_ask_for_ever_more_are_refused(tmp_path, text, says):
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(RequestError, match=says):
+        read_plan(tmp_path / "study.toml")
