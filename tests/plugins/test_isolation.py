@@ -271,12 +271,6 @@ def test_only_chosen_plugins_are_imported():
     assert reasons == {"not among FSFRAME_PLUGINS"}
 
 
-def test_a_name_in_the_environment_that_is_no_plugin_is_said():
-    done = fsframe("plugins", env={"FSFRAME_BLOCK": "relif"})
-    assert done.code == 0
-    assert "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?" in done.err
-
-
 def test_strict_stops_at_the_first_plugin_that_fails():
     strict = {"FSFRAME_STRICT": "1"}
     done = fsframe("plugins", fakes=["fake_exits"], env=strict)
@@ -341,16 +335,6 @@ def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table):
     assert by_provider.json["stages"][0]["provider"] == "relief"
 
 
-def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table):
-    run = table.with_name("r.h5")
-    assert same_process.fsframe(*RELIEFF.format(table, f"-o {run}").split()).code == 0
-    before = same_process.fsframe("predict", str(run), "on", str(table))
-    after = fsframe("predict", str(run), "on", str(table), fakes=TAKERS)
-    assert after.code == 0 and after.out == before.out
-    shown = fsframe("show", str(run), fakes=TAKERS)
-    assert "relieff, from relief " in shown.out and "not available" not in shown.out
-
-
 def test_strangers_called_like_a_bundled_plugin_take_no_name(table):
     done = fsframe("plugins", "--json", fakes=TAKERS)
     rows = {row["name"]: row for row in done.json["plugins"]}
@@ -382,9 +366,3 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_p
     predicted = fsframe("predict", str(run), "on", str(table), fakes=both)
     assert predicted.code == 0, predicted.err
     assert "not available" not in fsframe("show", str(run), fakes=both).out
-
-
-def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted():
-    done = fsframe("plugins", fakes=["fake_later"])
-    (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
-    assert "loaded" in line and "'fsframe_dialects' is not known to this fsframe" in line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib.util
 import re
 
@@ -88,25 +87,11 @@ def test_the_page_says_which_methods_have_estimators():
     assert set(re.findall(r"`([\w-]+)`", said[1])) == have
 
 
-@pytest.mark.parametrize("page", ["npfs", "error-control", "stability"])
-def test_examples_on_a_page_run(page):
-    found = doctest.testfile(str(PAGES / f"{page}.md"), module_relative=False, encoding="utf-8")
-    assert found.attempted and not found.failed
-
-
 def test_code_of_the_page_on_criteria_runs():
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", text_of("adding-a-criterion"), re.S):
         exec(block, names)
     assert "MaxRedundancy" in names and "selection" in names
-
-
-@pytest.mark.parametrize("page", sorted(PAGES_OF["fsframe_margin"]))
-def test_figures_of_a_page_exist(page):
-    figures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text_of(page))
-    assert figures
-    for figure in figures:
-        assert (PAGES / figure).is_file()
 
 
 # Metrics of stability
@@ -165,16 +150,6 @@ def test_a_command_on_a_page_runs(command, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     if command.startswith("interactions"):
         assert "Pairs by −log₁₀ p of interaction, the 10 largest of " in done.output
-
-
-@pytest.mark.parametrize("name", ["npfs", "ensemble", "cpss", "ipss", "knockoffs"])
-def test_commands_of_a_section_are_chains(name):
-    lines = section_of(name).splitlines()
-    found = [line.split() for line in lines if line.startswith("    fsframe chain ")]
-    assert found
-    for command in found:
-        stages = command[2 : command.index("on")]
-        assert len(Chain.parse(" ".join(stages)).stages) == len(stages)
 
 
 ON_PARKINSONS = [

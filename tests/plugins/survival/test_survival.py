@@ -267,15 +267,6 @@ def test_residuals_give_the_score_and_moments_over_all_permutations(efron):
     assert abs(permutation_p_values(x[:, None], times)[0] - exact) < 0.15
 
 
-def test_copies_count_as_rows_in_permutations():
-    draw = np.random.default_rng(5)
-    time, event, X = draw.integers(1, 9, 20) / 1.0, draw.random(20) < 0.7, draw.normal(size=(20, 3))
-    counts = draw.integers(1, 4, 20)
-    whole = np.repeat(np.arange(20), counts)
-    once = permutation_p_values(X[whole], Times.of(time[whole], event[whole], np.ones(len(whole))))
-    assert np.allclose(permutation_p_values(X, Times.of(time, event, counts * 1.0)), once)
-
-
 @pytest.mark.parametrize("law", ["t", "rare", "normal"])
 def test_permutations_keep_the_level_where_chi2_does_not(law):
     """100 rows, 40 % censored, columns that tell nothing; the figures of its docstring."""
