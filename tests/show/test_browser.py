@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
 
 pytestmark = pytest.mark.slow
 playwright = pytest.importorskip(
@@ -31,13 +31,9 @@ PAGES = ("chain", "evaluation", "stability", "study")
 LONG = "a name of a feature that is far longer than any column of a telephone " * 2
 
 
-def table(seed: int, n: int = 60, p: int = 30) -> Dataset:
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    X = rng.standard_normal((n, p))
-    X[:, :3] += 2 * y[:, None]
-    names = [LONG, "<b>bold</b>", *(f"gene {k}" for k in range(p - 2))]
-    return Dataset.from_arrays(X, y, names, name=f"table {seed}")
+def table(seed: int) -> Dataset:
+    names = [LONG, "<b>bold</b>", *(f"gene {k}" for k in range(28))]
+    return separated(60, 30, seed, signal=[2.0] * 3, feature_names=names, name=f"table {seed}")
 
 
 def written(name: str) -> str:

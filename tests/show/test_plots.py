@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,10 +85,14 @@ def given(kind: str) -> Dataset | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_runs_give_equal_bytes_with_text_as_text(runs, kind):
+def test_equal_runs_give_equal_bytes_with_text_as_text(runs, kind, monkeypatch):
     records = subjects(runs)[kind]
     svg = plots.figure_bytes(draw(kind, records, given(kind)))
-    assert svg == plots.figure_bytes(draw(kind, records, given(kind)))
+    # Neither a backend is chosen nor pyplot used, which would choose one and keep figures open.
+    monkeypatch.setattr(matplotlib, "use", lambda *_, **__: pytest.fail("chose a backend"))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with matplotlib.rc_context({"axes.facecolor": "black", "font.size": 31.0}):
+        assert svg == plots.figure_bytes(draw(kind, records, given(kind)))
     text = svg.decode()
     assert "<text" in text and "<dc:date>" not in text and "\x1b" not in text
     if kind in ("scores", "tests"):

@@ -12,14 +12,12 @@ from fsframe.evaluation.comparison import Comparison, study_comparisons, study_o
 from fsframe.show.verdicts import verdict_of_comparison
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
 
 
 def run(chain: str, seed: int, measures: str = "accuracy,log-loss") -> RunRecord:
-    rng = np.random.default_rng(seed)
-    y = np.arange(40) % 2
-    X = rng.standard_normal((40, 4))
-    X[:, 0] += 3 * y
-    data = Dataset.from_arrays(X, y, ["signal", "a", "b", "c"], name=f"t{seed}")
+    names = ["signal", "a", "b", "c"]
+    data = separated(40, 4, seed, signal=3.0, feature_names=names, name=f"t{seed}")
     text = f"cross-validation:base=({chain}),folds=4,repeats=1,metric=[{measures}]"
     return Chain.parse(text).run(data)
 
@@ -82,6 +80,11 @@ def test_the_verdict_over_tables_names_the_best_rank_and_what_the_test_can_tell(
         "on 0 of the 8" in first
         and "it differs significantly from 2 of the 2 others at 0.05" in second
     )
+    # Where no two differ: seven tables could tell, six could not, however large the difference.
+    for n, words in ((7, "significantly from 0 of the 2 others"), (6, "6 tables are too few")):
+        few = {name: getattr(many, name)[:n] for name in ("data", "values", "larger_class")}
+        alike = attrs.evolve(many, **few, adjusted_p=np.ones((3, 3)))
+        assert words in verdict_of_comparison(alike)[1]
     shared = attrs.evolve(many, ranks=attrs.evolve(many.ranks, mean_ranks=np.array([1.5, 1.5, 3])))
     assert "and `mim:top=2 knn` share the best mean rank" in verdict_of_comparison(shared)[0]
 
