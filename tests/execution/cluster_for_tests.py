@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from fsframe.execution import Engine, open_engine
 
 
 class Cluster:
@@ -44,11 +49,29 @@ class Cluster:
             stderr=subprocess.DEVNULL,
         )
 
-    def wait_for(self, engine, workers: int) -> None:
+    @contextlib.contextmanager
+    def engine(self, workers: int = 2, **options: Any) -> Iterator[Engine]:
+        """An engine on this cluster, as soon as so many workers have come."""
+        with open_engine(scheduler=self.address, **options) as engine:
+            assert engine is not None
+            self.wait_for(engine, workers)
+            yield engine
+
+    def wait_for(self, engine: Any, workers: int) -> None:
         give_up = time.monotonic() + 600
         while sum(engine._client.nthreads().values()) != workers:
             assert time.monotonic() < give_up, "the workers did not come"
             time.sleep(0.05)
+
+    def kill(self, place: int) -> None:
+        self.workers[place].kill()
+        self.workers[place].wait()
+
+    def replace_lost(self) -> None:
+        """Start a worker for each that is no more."""
+        for place, worker in enumerate(self.workers):
+            if worker.poll() is not None:
+                self.workers[place] = self.worker()
 
     def stop(self) -> None:
         for process in (*self.workers, self.scheduler):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -46,8 +44,7 @@ def small() -> Dataset:
 
 
 def test_a_cluster_gives_the_bits_of_one_process(cluster, small, bits, table, counts):
-    with open_engine(scheduler=cluster.address) as engine:
-        cluster.wait_for(engine, 2)
+    with cluster.engine() as engine:
         assert engine.workers == 2
         assert CHAIN.run(small, executor=engine).digests() == CHAIN.run(small).digests()
         run = Run(entropy=5, executor=engine)
@@ -66,23 +63,25 @@ def test_the_executor_of_a_dask_client_will_do(cluster, bits, table, counts):
         assert executor.submit(int, 7).result(30) == 7
 
 
-def test_a_worker_killed_in_mid_run_is_survived_to_the_same_bits(cluster, bits, table, counts):
-    base = Noise(seconds=0.05)
-    alone = bits(Noise(), table, counts, Run(entropy=5))
+@pytest.mark.parametrize("places", [[0], [0, 1]], ids=["one", "all that held the tables"])
+def test_workers_killed_in_mid_run_are_survived_to_the_same_bits(
+    cluster, bits, table, counts, places
+):
     killed = []
 
-    def kill_one(progress):
+    def kill(progress):
         if progress.done >= 4 and not killed:
-            killed.append(cluster.workers[0].pid)
-            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+            for place in places:
+                cluster.kill(place)
+                killed.append(place)
+            if len(killed) == 2:
+                cluster.replace_lost()
 
-    with open_engine(scheduler=cluster.address) as engine:
-        cluster.wait_for(engine, 2)
-        run = Run(entropy=5, executor=engine, listener=kill_one)
-        assert bits(base, table, counts, run) == alone
-        assert killed
-        cluster.workers[0].wait()
-        cluster.workers[0] = cluster.worker()
+    with cluster.engine() as engine:
+        run = Run(entropy=5, executor=engine, listener=kill)
+        found = bits(Noise(seconds=0.05), table, counts, run)
+        assert found == bits(Noise(), table, counts, Run(entropy=5)) and killed == places
+        cluster.replace_lost()
         cluster.wait_for(engine, 2)
 
 
@@ -105,57 +104,30 @@ def test_parts_of_a_killed_worker_are_counted_by_another_to_the_same_bits(cluste
 
     def kill_one(progress):
         if progress.label == "features" and not killed:
-            killed.append(cluster.workers[0].pid)
-            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+            cluster.kill(0)
+            killed.append(0)
 
-    with open_engine(scheduler=cluster.address) as engine:
-        cluster.wait_for(engine, 2)
+    with cluster.engine() as engine:
         # A part for each 64 rows.
         run = Run(executor=engine, listener=kill_one, memory=1 << 12)
         found = method.select(data, run=run)
         assert len(killed) == 1
-        cluster.workers[0].wait()
-        cluster.workers[0] = cluster.worker()
+        cluster.replace_lost()
         cluster.wait_for(engine, 2)
     expected = method.select(data)
     assert found.scores.tobytes() == expected.scores.tobytes()
-
-
-def test_every_worker_killed_in_mid_run_is_survived_when_others_come(cluster, bits, table, counts):
-    """The tables that were scattered are lost with the last worker that held them."""
-    base = Noise(seconds=0.05)
-    killed = []
-
-    def kill_all(progress):
-        if progress.done >= 4 and not killed:
-            for place, worker in enumerate(list(cluster.workers)):
-                worker.kill()
-                worker.wait()
-                killed.append(worker.pid)
-                cluster.workers[place] = cluster.worker()
-
-    with open_engine(scheduler=cluster.address) as engine:
-        cluster.wait_for(engine, 2)
-        run = Run(entropy=5, executor=engine, listener=kill_all)
-        found = bits(base, table, counts, run)
-        assert found == bits(Noise(), table, counts, Run(entropy=5))
-        assert len(killed) == 2
-        cluster.wait_for(engine, 2)
 
 
 def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts, tmp_path):
     for k in range(50):
         (tmp_path / f"life-{k}").touch()
     base = Deadly(part=0, folder=str(tmp_path))
-    with open_engine(scheduler=cluster.address) as engine:
-        cluster.wait_for(engine, 2)
+    with cluster.engine() as engine:
         stop = []
 
         def keep_two() -> None:
             while not stop:
-                for place, worker in enumerate(cluster.workers):
-                    if worker.poll() is not None:
-                        cluster.workers[place] = cluster.worker()
+                cluster.replace_lost()
                 time.sleep(0.05)
 
         keeper = threading.Thread(target=keep_two)
@@ -175,14 +147,26 @@ class Silent(Executor):
         return Future()
 
 
+def hang() -> None:
+    threading.Event().wait()
+
+
+def fail(reason: str) -> None:
+    raise OSError(reason)
+
+
 class DeafClient:
-    """A client whose scheduler takes everything and answers as told."""
+    """A client whose scheduler takes everything, and answers and sends on as told.
+
+    `sends` is given whether a value is for all workers, and which transfer it is.
+    """
 
     status = "running"
 
-    def __init__(self, at_work: dict, *, answers: bool = True) -> None:
-        self.at_work, self.answers = at_work, answers
-        self.asked = 0
+    def __init__(self, *at_work: str, busy: bool = False, answers=True, sends=lambda *_: None):
+        self.at_work = {worker: ["x"] * busy for worker in at_work}
+        self.answers, self.sends = answers, sends
+        self.asked, self.sent = 0, []
 
     def get_executor(self, **_):
         return Silent()
@@ -195,22 +179,24 @@ class DeafClient:
     def run(self, function, *arguments, workers, **_):
         return {workers[0]: function(*arguments)}
 
-    def scatter(self, value, **_):
+    def scatter(self, value, *, broadcast, **_):
+        self.sent.append(broadcast)
+        self.sends(broadcast, len(self.sent))
         return SimpleNamespace(status="finished")
 
     def processing(self):
         self.asked += 1
         if not self.answers:
-            threading.Event().wait()
+            hang()
         return self.at_work
 
 
 @pytest.mark.parametrize(
     ("client", "reason"),
     [
-        (DeafClient({"a": []}), "idle, but tasks do not come back"),
-        (DeafClient({}), "no worker for 0.2 s"),
-        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
+        (DeafClient("a"), "idle, but tasks do not come back"),
+        (DeafClient(), "no worker for 0.2 s"),
+        (DeafClient("a", busy=True, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
     ],
 )
 def test_a_cluster_that_does_nothing_for_us_is_reported_and_not_waited_for(
@@ -227,28 +213,18 @@ def test_a_cluster_that_does_nothing_for_us_is_reported_and_not_waited_for(
 
 def test_a_scheduler_that_copies_no_value_any_more_is_not_asked_to_again():
     """Dask's `replicate` holds a lock while it waits, for ever, for a worker that died."""
-    client, asked = DeafClient({"a": [], "b": []}), []
-
-    def scatter(value, *, broadcast, **_):
-        asked.append(broadcast)
-        if broadcast:
-            threading.Event().wait()
-        return SimpleNamespace(status="finished")
-
-    client.scatter = scatter  # type: ignore[method-assign]
+    client = DeafClient("a", "b", sends=lambda to_all, _: to_all and hang())
     with ClusterEngine(client, owned=False, patience=0.2) as engine:
         assert engine.workers == 4
         assert engine._send("a table").status == "finished"
         assert engine._send("another").status == "finished"
-    assert asked == [True, False, False]
+    assert client.sent == [True, False, False]
 
 
 def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.execution.dask._SEND_SECONDS", 0.1)
-    client = DeafClient({"a": []})
-    client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
     with (
-        ClusterEngine(client, owned=False) as engine,
+        ClusterEngine(DeafClient("a", sends=lambda *_: hang()), owned=False) as engine,
         pytest.raises(EngineError, match=r"does not answer \(no answer within 0\.1 s\)"),
     ):
         bits(Noise(), table, counts, Run(executor=engine))
@@ -256,36 +232,22 @@ def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, coun
 
 def test_a_transfer_that_meets_a_worker_just_killed_is_tried_again():
     """The transfer fails at once; the scheduler still lists the worker."""
-    client, asked = DeafClient({"a": []}), []
-
-    def scatter(value, **_):
-        asked.append(value)
-        if len(asked) < 3:
-            raise OSError("Timed out trying to connect to a")
-        return SimpleNamespace(status="finished")
-
-    client.scatter = scatter  # type: ignore[method-assign]
+    client = DeafClient("a", sends=lambda _, number: number < 3 and fail("cannot connect to a"))
     with ClusterEngine(client, owned=False) as engine:
         assert engine.workers == 2
         assert engine._send("a table").status == "finished"
-    assert asked == ["a table"] * 3
+    assert len(client.sent) == 3
 
 
 def test_a_transfer_that_fails_for_good_is_reported_with_its_reason(monkeypatch):
-    client, asked = DeafClient({"a": []}), []
     monkeypatch.setattr("fsframe.execution.dask._NOTICE_SECONDS", 0.02)
     monkeypatch.setattr("fsframe.execution.dask._RETRY_SECONDS", 0.1)
-
-    def scatter(value, **_):
-        asked.append(value)
-        raise OSError("no space left")
-
-    client.scatter = scatter  # type: ignore[method-assign]
+    client = DeafClient("a", sends=lambda *_: fail("no space left"))
     with ClusterEngine(client, owned=False, patience=0.25) as engine:
         assert engine.workers == 2
         with pytest.raises(EngineError, match=r"answers with an error \(OSError: no space left\)"):
             engine._send("a table")
-    assert len(asked) > 1
+    assert len(client.sent) > 1
 
 
 def test_nobody_at_the_address_is_reported_after_the_patience():
@@ -313,10 +275,9 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
 
     try:
         with (
-            open_engine(scheduler=cluster.address) as engine,
+            cluster.engine() as engine,
             Checkpoint.open(out, manifest, every=0) as checkpoint,
         ):
-            cluster.wait_for(engine, 2)
             run = Run(entropy=5, executor=engine, checkpoint=checkpoint, listener=kill_scheduler)
             # What is kept is for the caller to say: without a run file, it is nothing.
             with pytest.raises(EngineError, match=r"scheduler is lost$"):

@@ -28,7 +28,7 @@ from executor_bases import (
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
-from fsframe.execution import Engine, as_engine, open_engine, processes
+from fsframe.execution import Engine, open_engine, processes
 from fsframe.execution.engine import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.execution.processes import ProcessEngine
 from fsframe.method.run import Run
@@ -375,7 +375,7 @@ def running(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (("threads", None, None), "no engine 'threads'"),
+        (("daks", None, None), r"there is no engine 'daks'\. Did you mean `dask`\?"),
         (("serial", 2, None), "number of workers is for engines such as processes"),
         (("processes", None, "tcp://x"), "scheduler is for engines such as dask"),
         (
@@ -404,11 +404,6 @@ def test_no_more_workers_are_started_than_processors_can_use(monkeypatch, capsys
     with open_engine(workers=1000) as engine:
         assert engine is not None and engine.workers == 1
     assert "1 worker started, not 1000" in capsys.readouterr().err
-
-
-def test_executors_are_asked_for_as_such():
-    with pytest.raises(RequestError, match=r"concurrent\.futures\.Executor, not int"):
-        as_engine(3)  # type: ignore[arg-type]
 
 
 SCRIPT = """

@@ -21,7 +21,7 @@ from tests.same_process import fsframe as fsframe_here
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
 RUN = "table.tiny_seconds=0.03_top=3-npfs_n=20_alpha=0.2_permutations=2.h5"
-COMMAND = [sys.executable, "-m", "fsframe"]
+FSFRAME = ["-m", "fsframe"]
 
 
 @pytest.fixture
@@ -33,10 +33,6 @@ def folder(tmp_path: Path) -> Path:
     lines += [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
     (tmp_path / "table.csv").write_text("\n".join(lines))
     return tmp_path
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(TINY), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def fsframe(folder: Path, *arguments: str) -> Done:
@@ -58,13 +54,13 @@ def signals_of_a_terminal() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A run in a process group of its own, as a shell starts one, told by events."""
+def started(folder: Path, *command: str) -> subprocess.Popen[str]:
+    """A command of Python in a process group of its own, as a shell starts one."""
     return subprocess.Popen(
-        [*COMMAND, *arguments, "--progress", "json"],
+        [sys.executable, *command],
         preexec_fn=signals_of_a_terminal,
         cwd=folder,
-        env=environment(),
+        env={**os.environ, "PYTHONPATH": str(TINY), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -72,9 +68,14 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def telling(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run that is told by events."""
+    return started(folder, *FSFRAME, *arguments, "--progress", "json")
+
+
 def stopped(folder: Path, number: int, *arguments: str, done: int = 8, times: int = 1) -> dict:
     """The last event of a run that is sent a signal when it has done so many resamples."""
-    process = started(folder, *arguments)
+    process = telling(folder, *arguments)
     assert process.stderr is not None
     for line in process.stderr:
         event = json.loads(line)
@@ -125,7 +126,7 @@ def test_the_last_event_is_the_last_line_when_semaphores_are_left(folder):
 
     Standard error ends when no process holds it any more, the one that removes them included.
     """
-    process = started(folder, "chain", *SLOW, "--workers", "2")
+    process = telling(folder, "chain", *SLOW, "--workers", "2")
     assert process.stderr is not None
     for line in process.stderr:
         if json.loads(line)["event"] == "progress":
@@ -138,16 +139,7 @@ def test_the_last_event_is_the_last_line_when_semaphores_are_left(folder):
 def test_messages_say_how_to_continue(folder):
     # Long enough not to end by itself before a busy machine sends the signal.
     longer = [text.replace("n=20", "n=100") for text in SLOW]
-    process = subprocess.Popen(
-        [*COMMAND, "chain", *longer],
-        preexec_fn=signals_of_a_terminal,
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = started(folder, *FSFRAME, "chain", *longer)
     kept = 0
     while kept < 1:
         assert process.poll() is None
@@ -189,17 +181,10 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
     folder, events
 ):
     chain = ["tiny:top=3", "npfs:n=4,permutations=2,alpha=0.2", "on", "table.csv", "-o", "run.h5"]
-    done = subprocess.run(
-        [sys.executable, "-c", STOPPED_AT_THE_END, "chain", *chain, *events],
-        preexec_fn=signals_of_a_terminal,
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 130, done.stderr
-    last = done.stderr.splitlines()[-1]
+    process = started(folder, "-c", STOPPED_AT_THE_END, "chain", *chain, *events)
+    said = process.communicate(timeout=600)[1]
+    assert process.returncode == 130, said
+    last = said.splitlines()[-1]
     if events:
         told = json.loads(last)
         assert (told["kept"], told["written"]) == (0, ["run.h5"])
@@ -230,14 +215,7 @@ def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
     folder, command, begin
 ):
     (folder / "study.toml").write_text(STUDY)
-    process = subprocess.Popen(
-        [sys.executable, "-c", begin, *command],
-        preexec_fn=signals_of_a_terminal,
-        cwd=folder,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started(folder, "-c", begin, *command)
     while begin is not STOPPED_AT_THE_END and not list(folder.glob("**/*.units/units-*")):
         assert process.poll() is None
     if begin is not STOPPED_AT_THE_END:
@@ -252,7 +230,7 @@ def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
 
 def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
     slow = ["tiny:top=3,seconds=3000", *SLOW[1:]]
-    process = started(folder, "chain", *slow)
+    process = telling(folder, "chain", *slow)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
     os.killpg(process.pid, signal.SIGINT)
@@ -294,7 +272,7 @@ def test_only_the_same_run_goes_on_from_a_stopped_one(folder):
 
 def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
     long = ["chain", "tiny:top=3,seconds=300", *SLOW[1:]]
-    process = started(folder, *long)
+    process = telling(folder, *long)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
     for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
@@ -330,6 +308,3 @@ def test_engines_give_one_result_on_the_command_line(folder):
     chain = ["chain", "tiny:top=4", "npfs:n=6,permutations=3,alpha=0.2", "on", "table.csv"]
     alone = digests(folder, *chain, "--no-out")
     assert digests(folder, *chain, "--no-out", "--engine", "processes") == alone
-    wrong = fsframe(folder, *chain, "--engine", "serial", "--workers", "2")
-    assert wrong.code == 2
-    assert "engines such as processes" in wrong.err

@@ -18,7 +18,7 @@ from executor_bases import Noise, Traced
 from fsframe.chains.chain import Chain
 from fsframe.errors import EngineError
 from fsframe.evaluation.folds import FoldTask
-from fsframe.execution import as_engine, open_engine
+from fsframe.execution import as_engine
 from fsframe.execution.dask import ClusterEngine
 from fsframe.execution.engine import EngineOptions, differences, found_here
 from fsframe.method.run import Run
@@ -72,8 +72,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
     needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
-    with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
-        cluster.wait_for(engine, 4)
+    with cluster.engine(4, patience=PATIENCE) as engine:
         told: list[str] = []
         engine.tell = told.append
         # As long as nothing is needed of them, all four may be given work.
@@ -99,8 +98,7 @@ def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):
     data = Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
     begun: list[object] = []
     chain = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
-    with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
-        cluster.wait_for(engine, 4)
+    with cluster.engine(4, patience=PATIENCE) as engine:
         with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
             chain.run(data, executor=engine, listener=begun.append)
         with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
@@ -118,13 +116,11 @@ def test_a_worker_of_another_processor_is_refused_or_marks_the_run(tmp_path):
     cluster = Cluster(tmp_path, workers=1)
     try:
         cluster.workers.append(cluster.worker("--name", "old", OPENBLAS_CORETYPE="Nehalem"))
-        with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
-            cluster.wait_for(engine, 2)
+        with cluster.engine(patience=PATIENCE) as engine:
             refused = r"worker old at .* has blas .*Nehalem.*--mixed"
             with pytest.raises(EngineError, match=refused):
                 chain.run(data, executor=engine)
-        with open_engine(scheduler=cluster.address, patience=PATIENCE, mixed=True) as engine:
-            cluster.wait_for(engine, 2)
+        with cluster.engine(patience=PATIENCE, mixed=True) as engine:
             record = chain.run(data, executor=engine)
         assert "Nehalem" in record.environment["mixed"]
         assert any("last bits may differ" in text for text in record.warnings)
