@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -26,7 +28,15 @@ from fsframe.table.assembly import Parts, features_only
 from fsframe.table.column_kinds import level_text
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import FrameColumns, frame_names, frame_texts, is_frame
+from fsframe.table.frames import (
+    FrameColumns,
+    as_list,
+    columns_of,
+    frame_names,
+    frame_texts,
+    is_category,
+    is_frame,
+)
 from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
 
 
@@ -311,6 +321,40 @@ def counting_stages(chain: Chain) -> list[str]:
     ]
 
 
+@contextlib.contextmanager
+def _naming_columns(X: Any) -> Iterator[None]:
+    """Context in which a data frame that cannot be used is refused by the name of a column."""
+    try:
+        yield
+    except Exception as error:
+        problem = _column_problem(X) if is_frame(X) else ""
+        if problem:
+            raise InvalidData(problem) from error
+        raise
+
+
+def _column_problem(X: Any) -> str:
+    """What is wrong with the first column of a frame that has neither numbers nor categories."""
+    names = frame_names(X)
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        return f"X has several columns called {twice[0]!r}; rename or drop all but one of them"
+    for name, series in columns_of(X):
+        kind = str(series.dtype).lower()
+        if kind.startswith(("date", "time", "duration")):
+            return (
+                f"column {name!r} holds {'times' if kind.startswith('date') else 'durations'} "
+                f"({series.dtype}); turn them into numbers, such as days since the first of them, "
+                "or drop the column"
+            )
+        texts = [value for value in as_list(series) if isinstance(value, str)]
+        if texts and not is_category(series.dtype):
+            return (
+                f"column {name!r} holds text, such as {texts[0]!r}; make it categorical "
+                f"(pandas: X.astype({{{name!r}: 'category'}})), turn it into numbers, or drop it"
+            )
+    return ""
+
+
 def training_table(
     estimator: Any,
     chain: Chain,
@@ -348,7 +392,8 @@ def training_table(
     nominal, kinds = np.empty(0, dtype=np.intp), {}
     if category_places(X):
         # Sets number and names of features before the frame becomes an array.
-        validate_data(estimator, X, y, skip_check_array=True)
+        with _naming_columns(X):
+            validate_data(estimator, X, y, skip_check_array=True)
         parts = features_only(FrameColumns(X))
         codes, warnings = _category_codes(X, parts), parts["warnings"]
         nominal, kinds = np.flatnonzero(parts["categorical"]), dict(parts["kinds"])
@@ -356,9 +401,11 @@ def training_table(
             parts["X"], y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
         )
     else:
-        X, y = validate_data(
-            estimator, X, y, accept_sparse=_SPARSE, ensure_all_finite=finite, ensure_min_samples=2
-        )
+        with _naming_columns(X):
+            X, y = validate_data(
+                estimator, X, y, accept_sparse=_SPARSE, ensure_all_finite=finite,
+                ensure_min_samples=2,
+            )  # fmt: skip
     labels: NDArray[Any] = np.asarray(y)
     kind = "survival" if of_times else task_of(labels, task, tasks)
     if kind == "classification":
@@ -410,16 +457,18 @@ def new_rows(
     """
     finite, X = "allow-nan" if allow_nan else True, unmasked(X)
     if not codes or not is_frame(X):
-        return validate_data(
-            estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite
-        )
+        with _naming_columns(X):
+            return validate_data(
+                estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite
+            )
     validate_data(estimator, X, reset=False, skip_check_array=True)
     names = frame_names(X)
     table = np.empty((len(X), len(names)))
     plain = [j for j in range(len(names)) if j not in codes]
     if plain:
         columns = X.iloc[:, plain] if hasattr(X, "iloc") else X[:, plain]
-        table[:, plain] = check_array(columns, dtype=np.float64, ensure_all_finite=finite)
+        with _naming_columns(columns):
+            table[:, plain] = check_array(columns, dtype=np.float64, ensure_all_finite=finite)
     for column, levels in codes.items():
         texts = frame_texts(X, column)
         table[:, column] = levels.numbers(texts, names[column], read=column in reads)

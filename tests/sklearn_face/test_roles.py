@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pandas
+import polars
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -16,9 +19,11 @@ from sklearn.pipeline import make_pipeline
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.sklearn import (
+    KNN,
     MIM,
     MRMR,
     NPFS,
+    AnovaF,
     ChainClassifier,
     ChainRegressor,
     ChainSelector,
@@ -162,6 +167,33 @@ def test_what_cannot_be_honoured_is_refused_by_name(frame, X, fit: Any, says: st
     site, day = frame["site"].astype(str), frame["day"]
     with pytest.raises(ValueError, match=says):
         fit(X, frame["y"], site, day)
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+@pytest.mark.parametrize(
+    ("name", "cells", "says"),
+    [
+        ("drug", ["yes", "no"] * 10, "column 'drug' holds text, such as 'yes'; make it"),
+        ("dose", ["3 mg"] * 20, "column 'dose' holds text, such as '3 mg'"),
+        ("day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
+        ("wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
+    ],
+)
+def test_a_column_that_cannot_be_used_is_named(library: Any, name: str, cells: Any, says: str):
+    made = library.DataFrame({"x": np.arange(20.0), name: cells})
+    y = np.arange(20) % 2
+    with pytest.raises(ValueError, match=re.escape(says)):
+        AnovaF(top=1).fit(made, y)
+    numbers = type(made)({"x": np.arange(20.0), name: np.arange(20.0)})
+    fitted = KNN().fit(numbers, y)
+    with pytest.raises(ValueError, match=re.escape(says)):
+        fitted.predict(made)
+
+
+def test_columns_of_one_name_are_named() -> None:
+    twice = pandas.DataFrame(np.eye(4), columns=["a", "b", "a", "c"])
+    with pytest.raises(ValueError, match="several columns called 'a'"):
+        AnovaF(top=1).fit(twice, [0, 1, 0, 1])
 
 
 def test_a_run_hands_its_roles_to_the_estimator(frame, X) -> None:
