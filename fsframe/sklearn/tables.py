@@ -333,6 +333,11 @@ def _naming_columns(X: Any) -> Iterator[None]:
         raise
 
 
+def _numeric(X: Any) -> Any:
+    """A validated table as numbers: scikit-learn leaves text of polars as it is."""
+    return X if X.dtype.kind in "biuf" else X.astype(np.float64)
+
+
 def _column_problem(X: Any) -> str:
     """What is wrong with the first column of a frame that has neither numbers nor categories."""
     names = frame_names(X)
@@ -406,6 +411,7 @@ def training_table(
                 estimator, X, y, accept_sparse=_SPARSE, ensure_all_finite=finite,
                 ensure_min_samples=2,
             )  # fmt: skip
+            X = _numeric(X)
     labels: NDArray[Any] = np.asarray(y)
     kind = "survival" if of_times else task_of(labels, task, tasks)
     if kind == "classification":
@@ -458,8 +464,10 @@ def new_rows(
     finite, X = "allow-nan" if allow_nan else True, unmasked(X)
     if not codes or not is_frame(X):
         with _naming_columns(X):
-            return validate_data(
-                estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite
+            return _numeric(
+                validate_data(
+                    estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite
+                )
             )
     validate_data(estimator, X, reset=False, skip_check_array=True)
     names = frame_names(X)

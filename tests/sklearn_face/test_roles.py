@@ -169,14 +169,13 @@ def test_what_cannot_be_honoured_is_refused_by_name(frame, X, fit: Any, says: st
         fit(X, frame["y"], site, day)
 
 
-@pytest.mark.parametrize("library", [pandas, polars])
 @pytest.mark.parametrize(
-    ("name", "cells", "says"),
+    ("library", "name", "cells", "says"),
     [
-        ("drug", ["yes", "no"] * 10, "column 'drug' holds text, such as 'yes'; make it"),
-        ("dose", ["3 mg"] * 20, "column 'dose' holds text, such as '3 mg'"),
-        ("day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
-        ("wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
+        (pandas, "drug", ["yes", "no"] * 10, "column 'drug' holds text, such as 'yes'; make it"),
+        (polars, "dose", ["3 mg"] * 20, "column 'dose' holds text, such as '3 mg'"),
+        (pandas, "day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
+        (pandas, "wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
     ],
 )
 def test_a_column_that_cannot_be_used_is_named(library: Any, name: str, cells: Any, says: str):
