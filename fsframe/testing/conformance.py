@@ -17,13 +17,13 @@ import unittest
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 from unittest import mock
 
 import attrs
 import numpy as np
 
-from fsframe.errors import DataError, one_line
+from fsframe.errors import DataError, FsframeError, one_line
 from fsframe.params import Parameterised, format_value
 from fsframe.registry.importing import time_limit
 from fsframe.text import counted
@@ -37,8 +37,6 @@ class Outcome:
     status: str
     detail: str = ""
 
-
-Suite = TypeVar("Suite")
 
 TALLY: dict[str, list[Outcome]] = {}
 """Outcomes by class name, for the line that says how many checks were run."""
@@ -98,15 +96,6 @@ def _check(function: Callable[[Any], None]) -> Callable[[Any], None]:
     return run
 
 
-def with_checks(suite: type[Suite]) -> type[Suite]:
-    """Make every method ``test_…`` of a class a check; those of derived classes are not."""
-    for name, function in [*vars(suite).items()]:
-        if name.startswith("test_"):
-            setattr(suite, name, _check(function))
-    return suite
-
-
-@with_checks
 class Conformance:
     """Base of the suites.
 
@@ -131,6 +120,14 @@ class Conformance:
     rtol: ClassVar[float] = 1e-7
     seconds: ClassVar[float] = 300.0
 
+    def __init_subclass__(cls) -> None:
+        """Make every method ``test_…`` of a suite of fsframe a check; those of authors are not."""
+        super().__init_subclass__()
+        if cls.__module__.startswith("fsframe.testing."):
+            for name, function in [*vars(cls).items()]:
+                if name.startswith("test_"):
+                    setattr(cls, name, _check(function))
+
     @staticmethod
     def make() -> Any:
         """A new object of the method under test, with the parameters to test it with."""
@@ -142,6 +139,7 @@ class Conformance:
         tests = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
         return tuple(name.removeprefix("test_") for name in tests)
 
+    @_check
     def test_exceptions_name_checks_and_reasons(self) -> None:
         known = set(self.checks())
         for name, reason in self.exceptions.items():
@@ -150,6 +148,7 @@ class Conformance:
             )
             assert reason.strip(), f"the exception {name!r} has no reason"
 
+    @_check
     def test_parameters_read_back_from_text(self) -> None:
         method = self.make()
         only_if(isinstance(method, Parameterised), "it has no parameters")
@@ -171,7 +170,6 @@ def _names_of_estimators() -> frozenset[str]:
     return frozenset(n for base in bases for n in dir(base) if not n.startswith("_"))
 
 
-@with_checks
 class MethodChecks(Conformance):
     """Checks of anything with parameters: selectors, classifiers, regressors, measures, metrics.
 
@@ -218,7 +216,6 @@ class MethodChecks(Conformance):
         """Check that the results of the method can be pickled, too."""
 
 
-@with_checks
 class CallChecks(Conformance):
     """Checks that a usual call, which `_use` makes, has no side effects."""
 
@@ -275,6 +272,19 @@ def assert_refused(call: Callable[[], Any], what: str) -> None:
     """Assert that `call` raises DataError with a message; `what` names what it should refuse."""
     error = refusal_of(call, f"{what}: neither declared nor refused")
     assert str(error).strip(), f"{what}: refused without a message"
+
+
+def unless_refused(call: Callable[[], Any]) -> Any:
+    """What `call` returns, without a RuntimeWarning of numpy; None if it refuses with a message."""
+    try:
+        with numpy_warnings_raised():
+            return call()
+    except FsframeError as error:
+        assert isinstance(error, DataError) or error.exit_code == 2, (
+            f"{type(error).__name__} instead of a DataError: {error}"
+        )
+        assert str(error).strip(), "refused without a message"
+        return None
 
 
 @contextlib.contextmanager

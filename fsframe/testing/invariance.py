@@ -19,12 +19,7 @@ from fsframe.params import Parameter
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import SideColumns
 from fsframe.testing import tables
-from fsframe.testing.conformance import (
-    only_if,
-    peak_bytes,
-    read_attributes,
-    with_checks,
-)
+from fsframe.testing.conformance import only_if, peak_bytes, read_attributes
 from fsframe.testing.results import (
     SelectorChecks,
     assert_first,
@@ -66,9 +61,15 @@ class Probe(Base):
         return Selection(selected=np.argsort(-scores)[:2], scores=scores)
 
 
-@with_checks
-class GroupChecks(SelectorChecks):
-    """Groups of rows, and blocks of time."""
+_MEMORY = 4 << 20
+# Besides `run.memory`, a fit may hold copies of this small table, tables of counts and results.
+_BESIDE = 4 << 20
+_TRIED = 4
+_FOR_ONE = ("model", "tables", "warnings")
+
+
+class InvarianceChecks(SelectorChecks):
+    """Changes that must not matter, and rows that belong together, in groups or in time."""
 
     def _grouped(self) -> Dataset:
         """The table of most checks, with its rows in groups of two or three of equal label."""
@@ -129,10 +130,7 @@ class GroupChecks(SelectorChecks):
         only_if(not self.make().ignores_groups(), "it refuses a table with groups")
         assert len(self._seen_whole(data, "groups")) > 1, "all resamples are the same"
 
-
-@with_checks
-class InvarianceChecks(SelectorChecks):
-    """Changes that must not matter: order, names, scale, duplicated columns, equal counts."""
+    # Changes that must not matter: order, names, scale, duplicated columns, equal counts
 
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
@@ -244,23 +242,13 @@ class InvarianceChecks(SelectorChecks):
         threes = data.with_counts(np.full(data.n_samples, 3))
         self._assert_unchanged(threes, data, "with every count 3")
 
-
-_MEMORY = 4 << 20
-# Besides `run.memory`, a fit may hold copies of this small table, tables of counts and results.
-_BESIDE = 4 << 20
-_TRIED = 4
-_FOR_ONE = ("model", "tables", "warnings")
-
-
-@with_checks
-class ReproducibilityChecks(SelectorChecks):
-    """Equal results for any threads, memory and batch; and parameters that have an effect."""
+    # Threads, memory and batches, and parameters that have an effect
 
     def test_threads_of_linear_algebra_change_no_bit(self) -> None:
         from threadpoolctl import threadpool_limits
 
         # Large enough for a library to divide its products among threads.
-        data = self._of_size(60, 130)
+        data = self.table(60, 130)
         with threadpool_limits(1, user_api="blas"):
             one = self._result(data, run=Run(entropy=1))
         with threadpool_limits(2, user_api="blas"):
@@ -268,7 +256,7 @@ class ReproducibilityChecks(SelectorChecks):
         assert_equal(two, one, "with two threads in the library of linear algebra")
 
     def test_a_small_memory_limit_changes_nothing(self) -> None:
-        data = self._of_size(150, 12)
+        data = self.table(150, 12)
         wide = self._result(data, run=Run(entropy=1))
         try:
             tight = self._result(data, run=Run(entropy=1, memory=1 << 18))
@@ -301,7 +289,7 @@ class ReproducibilityChecks(SelectorChecks):
         return data, counts, many
 
     def test_the_memory_limit_holds_on_many_rows(self) -> None:
-        method, data = self.make(), self._of_size(1200, 4)
+        method, data = self.make(), self.table(1200, 4)
 
         def select() -> None:
             method.select(data, run=Run(entropy=1, memory=_MEMORY))

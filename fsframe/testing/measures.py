@@ -21,14 +21,12 @@ from fsframe.testing.conformance import (
     numpy_warnings_raised,
     only_if,
     refusal_of,
-    with_checks,
 )
 from fsframe.testing.tables import drawing, frozen_bytes, shuffled
 
 _N = 60
 
 
-@with_checks
 class MeasureConformance(MethodChecks, CallChecks):
     """Everything the core promises of a measure of predictions; inherit it and write `make`.
 
@@ -44,10 +42,6 @@ class MeasureConformance(MethodChecks, CallChecks):
     kind = PredictionMeasure
     rtol: ClassVar[float] = 1e-9
     classes: ClassVar[tuple[Any, ...]] = ("a", "b")
-
-    @staticmethod
-    def make() -> PredictionMeasure:
-        raise NotImplementedError("write make() so that it returns the measure to test")
 
     def predictions(self, noise: float = 0.8, seed: int = 1) -> Predictions:
         """Sixty predictions of the measure's task: all are right for `noise` 0, by chance for 1."""
@@ -188,7 +182,6 @@ def _rows(given: Predictions, rows: NDArray[np.intp]) -> Predictions:
     )
 
 
-@with_checks
 class StabilityMetricConformance(MethodChecks):
     """Everything the core promises of a stability metric; inherit it and write `make`.
 
@@ -200,10 +193,6 @@ class StabilityMetricConformance(MethodChecks):
 
     kind = StabilityMetric
     rtol: ClassVar[float] = 1e-9
-
-    @staticmethod
-    def make() -> StabilityMetric:
-        raise NotImplementedError("write make() so that it returns the metric to test")
 
     def runs(self) -> NDArray[Any]:
         """Six runs that agree in part: sets of three of nine features, or scores without ties."""

@@ -19,7 +19,7 @@ from fsframe.method.selection import Selection
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.conformance import assert_refused, not_applicable, only_if, with_checks
+from fsframe.testing.conformance import assert_refused, not_applicable, only_if
 from fsframe.testing.results import (
     SMALL_P,
     SelectorChecks,
@@ -45,9 +45,8 @@ _MOVES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 }
 
 
-@with_checks
 class PromiseChecks(SelectorChecks):
-    """Promises that can be broken silently: results are well-formed, but not as declared."""
+    """Promises that can be broken silently, behaviour in a chain, and tables of all kinds."""
 
     def test_covariates_change_scores_of_methods_that_adjust(self) -> None:
         data = self._confounded()
@@ -235,10 +234,9 @@ class PromiseChecks(SelectorChecks):
         return tables.with_columns(self.table(), X)
 
     def test_the_declared_cost_is_near_the_time_taken(self) -> None:
-        method, data = self.make(), self._of_size(150, 12)
+        method, data = self.make(), self.table(150, 12)
         cost = method.cost(data.n_samples, data.n_features)
-        if cost is None:
-            raise not_applicable("it declares no cost")
+        only_if(cost is not None, "it declares no cost")
         method.select(data)  # Compiles.
         start = time.process_time()
         method.select(data)
@@ -247,36 +245,6 @@ class PromiseChecks(SelectorChecks):
             f"cost() says {cost.seconds:.3g} s for {data.n_samples} rows and {data.n_features} "
             f"columns ({cost.formula}); it took {taken:.3g} s"
         )
-
-
-def _same(selection: Selection, expected: Selection) -> bool:
-    kept = selection.selected.tolist() == expected.selected.tolist()
-    return kept and selection.scores.tobytes() == expected.scores.tobytes()
-
-
-def _alike(selection: Selection, expected: Selection) -> bool:
-    try:
-        assert_close(selection, expected, "", 1e-6)
-    except AssertionError:
-        return False
-    return True
-
-
-def _assert_ties_in_order(selection: Selection) -> None:
-    """Assert that among equal scores the first columns are kept, in the order of the table."""
-    scores = selection.scores
-    for score in np.unique(scores[selection.selected]):
-        equal = np.flatnonzero(scores == score)
-        kept = selection.selected[scores[selection.selected] == score]
-        assert kept.tolist() == equal[: kept.size].tolist(), (
-            f"columns {equal.tolist()} have equal scores; kept are {kept.tolist()}, not the first "
-            "in the order of the table: rank with rank_by_score"
-        )
-
-
-@with_checks
-class TableChecks(SelectorChecks):
-    """Behaviour in a chain, and on tables of all kinds."""
 
     # In a chain
 
@@ -464,3 +432,28 @@ class TableChecks(SelectorChecks):
             last = done.get((report.label, report.key), 0)
             assert last <= report.done <= report.total, f"progress went from {last} to {report}"
             done[report.label, report.key] = report.done
+
+
+def _same(selection: Selection, expected: Selection) -> bool:
+    kept = selection.selected.tolist() == expected.selected.tolist()
+    return kept and selection.scores.tobytes() == expected.scores.tobytes()
+
+
+def _alike(selection: Selection, expected: Selection) -> bool:
+    try:
+        assert_close(selection, expected, "", 1e-6)
+    except AssertionError:
+        return False
+    return True
+
+
+def _assert_ties_in_order(selection: Selection) -> None:
+    """Assert that among equal scores the first columns are kept, in the order of the table."""
+    scores = selection.scores
+    for score in np.unique(scores[selection.selected]):
+        equal = np.flatnonzero(scores == score)
+        kept = selection.selected[scores[selection.selected] == score]
+        assert kept.tolist() == equal[: kept.size].tolist(), (
+            f"columns {equal.tolist()} have equal scores; kept are {kept.tolist()}, not the first "
+            "in the order of the table: rank with rank_by_score"
+        )

@@ -18,26 +18,14 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.conformance import only_if, refusal_of, with_checks
-from fsframe.testing.invariance import (
-    GroupChecks,
-    InvarianceChecks,
-    ReproducibilityChecks,
-)
-from fsframe.testing.promises import PromiseChecks, TableChecks
-from fsframe.testing.results import ResultChecks, RoleChecks
+from fsframe.testing.conformance import only_if, refusal_of
+from fsframe.testing.invariance import InvarianceChecks
+from fsframe.testing.promises import PromiseChecks
+from fsframe.testing.results import ResultChecks
 from fsframe.testing.tables import assert_equal, frozen_bytes
 
 
-class SelectorConformance(
-    ResultChecks,
-    ReproducibilityChecks,
-    InvarianceChecks,
-    TableChecks,
-    GroupChecks,
-    PromiseChecks,
-    RoleChecks,
-):
+class SelectorConformance(ResultChecks, InvarianceChecks, PromiseChecks):
     """Everything the core promises of a selector; inherit it and write `make`.
 
     Attributes
@@ -106,7 +94,6 @@ class _Empty(_Spread):
         return attrs.evolve(selection, selected=np.zeros(0, dtype=np.int64))
 
 
-@with_checks
 class WrappingConformance(SelectorConformance):
     """Everything the core promises of a stage that resamples others; inherit it and write `make`.
 

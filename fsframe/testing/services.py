@@ -35,7 +35,6 @@ from fsframe.testing.conformance import (
     not_applicable,
     only_if,
     refusal_of,
-    with_checks,
     written_files,
 )
 from fsframe.testing.tables import assert_equal
@@ -44,9 +43,13 @@ Columns = Mapping[str, Sequence[Any]]
 """Cells by column: all float, or all str; None is a missing value."""
 
 _ROWS = 12
+_TABLE: Columns = {
+    "size": [1.5 * row for row in range(_ROWS)],
+    "count": [float(row * row % 7) for row in range(_ROWS)],
+    "kind": ["abc"[row % 3] for row in range(_ROWS)],
+}
 
 
-@with_checks
 class ReaderConformance(Conformance):
     """Everything the core promises of a reader; inherit it, write `make` and `write`.
 
@@ -59,10 +62,6 @@ class ReaderConformance(Conformance):
     """
 
     ending: ClassVar[str] = ".table"
-
-    @staticmethod
-    def make() -> Reader:
-        raise NotImplementedError("write make() so that it returns the reader to test")
 
     @staticmethod
     def write(path: Path, columns: Columns) -> None:
@@ -91,14 +90,14 @@ class ReaderConformance(Conformance):
         assert not reader.spelled or reader.called, "called says what people call such a table"
 
     def test_cells_are_read_as_written(self) -> None:
-        self._assert_read(_table())
+        self._assert_read(_TABLE)
 
     def test_numbers_keep_all_their_digits(self) -> None:
         exact = [0.1, 1 / 3, 1e-300, 1.7976931348623157e308, -2.5, 123456789.123456789]
         self._assert_read({"a": exact, "b": exact[::-1]})
 
     def test_missing_cells_stay_missing(self) -> None:
-        columns = {name: list(cells) for name, cells in _table().items()}
+        columns = {name: list(cells) for name, cells in _TABLE.items()}
         columns["size"][2] = columns["kind"][5] = None
         self._assert_read(columns)
 
@@ -111,7 +110,7 @@ class ReaderConformance(Conformance):
         self._assert_read(columns)
 
     def test_a_table_of_one_row_is_read(self) -> None:
-        self._assert_read({name: cells[:1] for name, cells in _table().items()})
+        self._assert_read({name: cells[:1] for name, cells in _TABLE.items()})
 
     def test_many_rows_and_columns_are_read(self) -> None:
         self._assert_read(
@@ -130,7 +129,7 @@ class ReaderConformance(Conformance):
     def test_the_same_file_gives_the_same_table(self) -> None:
         with self._file() as path:
             first, second = self._cells(path), self._cells(path)
-        assert _equal(first, second), "read twice, the file gives two tables"
+        assert [*first.items()] == [*second.items()], "read twice, the file gives two tables"
 
     def test_the_file_is_left_as_it_was(self) -> None:
         with self._file() as path:
@@ -155,7 +154,7 @@ class ReaderConformance(Conformance):
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
 
     def test_a_file_that_was_cut_gives_no_other_cells(self) -> None:
-        expected = self._read(_table())
+        expected = self._read(_TABLE)
         with self._file() as path:
             content = path.read_bytes()
             for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9):
@@ -167,9 +166,11 @@ class ReaderConformance(Conformance):
                     continue
                 rows = max((len(cells) for cells in columns.values()), default=0)
                 # The last row may have been cut within a cell.
-                whole = {name: cells[: max(0, rows - 1)] for name, cells in columns.items()}
-                kept = {name: cells[: max(0, rows - 1)] for name, cells in expected.items()}
-                assert _equal(whole, kept), (
+                whole, kept = (
+                    [(name, cells[: max(0, rows - 1)]) for name, cells in table.items()]
+                    for table in (columns, expected)
+                )
+                assert whole == kept, (
                     f"the first {share:.0%} of a file are read as a table with other cells: "
                     "refuse it"
                 )
@@ -183,12 +184,12 @@ class ReaderConformance(Conformance):
         assert str(path.name) in str(error), f"the message does not name the file: {error}"
 
     @contextlib.contextmanager
-    def _file(self, columns: Columns | None = None) -> Iterator[Path]:
-        """A file with these columns, or those of `_table`, in a folder of its own."""
+    def _file(self, columns: Columns = _TABLE) -> Iterator[Path]:
+        """A file with these columns, in a folder of its own."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"table{self.ending}"
             try:
-                self.write(path, _table() if columns is None else columns)
+                self.write(path, columns)
             except ValueError as error:
                 raise not_applicable(f"the format cannot hold it: {error}") from None
             yield path
@@ -199,25 +200,16 @@ class ReaderConformance(Conformance):
 
     def _assert_read(self, columns: Columns) -> None:
         read = self._read(columns)
-        expected = {name: list(cells) for name, cells in columns.items()}
-        assert list(read) == list(expected), (
-            f"the columns are {list(read)[:5]}, written were {list(expected)[:5]}"
+        assert list(read) == list(columns), (
+            f"the columns are {list(read)[:5]}, written were {list(columns)[:5]}"
         )
-        for name, cells in expected.items():
-            assert _equal({name: read[name]}, {name: cells}), (
+        for name, cells in columns.items():
+            assert read[name] == list(cells), (
                 f"column {name!r} is read as {read[name][:6]}, written was {cells[:6]}"
             )
 
     def _cells(self, path: Path) -> dict[str, list[Any]]:
         return _as_columns(self.make().read(path))
-
-
-def _table() -> dict[str, list[Any]]:
-    return {
-        "size": [1.5 * row for row in range(_ROWS)],
-        "count": [float(row * row % 7) for row in range(_ROWS)],
-        "kind": ["abc"[row % 3] for row in range(_ROWS)],
-    }
 
 
 def _as_columns(frame: Any) -> dict[str, list[Any]]:
@@ -261,11 +253,6 @@ def _cell(value: Any) -> Any:
     return None if math.isnan(number) else number
 
 
-def _equal(columns: Columns, expected: Columns) -> bool:
-    """Whether lists of cells are equal, and their names, in the same order."""
-    return list(columns.items()) == list(expected.items())
-
-
 def written_with(writes: Mapping[str, Callable[[Path, Columns], None]], name: str) -> Any:
     """The function of a plugin that writes files for its reader; RequestError if it has none."""
     if name in writes:
@@ -281,7 +268,6 @@ _CHAIN = "mim:top=2 npfs:n=8,null=published,alpha=0.3"
 _SECONDS_TO_STOP = 10.0
 
 
-@with_checks
 class EngineConformance(Conformance):
     """Everything the core promises of an engine; inherit it and write `make`.
 
@@ -295,10 +281,6 @@ class EngineConformance(Conformance):
     """
 
     seconds: ClassVar[float] = 120.0
-
-    @staticmethod
-    def make() -> Engine:
-        raise NotImplementedError("write make() so that it opens the engine to test")
 
     def test_declarations_are_complete(self) -> None:
         with self.make() as engine:
@@ -401,7 +383,6 @@ def opening(cls: type[Engine]) -> Callable[[], Any]:
 _SLOW_MODULES = ("numpy", "numba", "scipy", "sklearn", "pandas", "polars", "matplotlib", "h5py")
 
 
-@with_checks
 class CommandConformance(Conformance):
     """Everything users expect of a command of ``fsframe``; inherit it and write `make`.
 
@@ -418,10 +399,6 @@ class CommandConformance(Conformance):
 
     target: ClassVar[str] = ""
     arguments: ClassVar[Callable[[Path], Sequence[str]] | None] = None
-
-    @staticmethod
-    def make() -> click.Command:
-        raise NotImplementedError("write make() so that it returns the command to test")
 
     def test_declarations_are_complete(self) -> None:
         command = self.make()
@@ -483,9 +460,8 @@ class CommandConformance(Conformance):
 
     @contextlib.contextmanager
     def _arguments(self) -> Iterator[list[str]]:
-        given = type(self).arguments
-        if given is None:
-            raise not_applicable("no arguments are given to call it with")
+        given: Any = type(self).arguments
+        only_if(given is not None, "no arguments are given to call it with")
         with tempfile.TemporaryDirectory() as folder:
             yield [str(argument) for argument in given(Path(folder))]
 
