@@ -360,6 +360,8 @@ class ClusterEngine(Engine):
         EngineError
             If there has been no worker for five minutes, or submitting again did not help.
         """
+        if self._lost_tables():
+            return True
         now = time.monotonic()
         if seconds < _QUIET_SECONDS:
             self._staffed, self._idle = now, 0
@@ -401,7 +403,7 @@ class ClusterEngine(Engine):
 
         return super().died(error) or isinstance(error, (KilledWorker, CommClosedError))
 
-    def lost_tables(self) -> bool:
+    def _lost_tables(self) -> bool:
         """Whether submitted tasks wait for a lost table, or for workers that are gone."""
         if self._left:
             # Others may be waiting for a table from a silent worker.

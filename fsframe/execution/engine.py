@@ -440,12 +440,9 @@ class Engine:
         """Whether an error means that a worker was lost, not that the task failed."""
         return isinstance(error, (BrokenExecutor, CancelledError))
 
-    def lost_tables(self) -> bool:
-        """Whether a shared table was lost, so that submitted tasks would wait for it forever."""
-        return False
-
     def stalled(self, seconds: float) -> bool:
-        """Whether submitted tasks will never finish, after `seconds` without an answer."""
+        """Whether submitted tasks will never finish, after `seconds` without an answer, or because
+        a shared table was lost."""
         return False
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:

@@ -273,7 +273,7 @@ class Jobs:
             self._lost(dead, reason)
         if done:
             self._last = time.monotonic()
-        if engine.lost_tables() or engine.stalled(0 if done else time.monotonic() - self._last):
+        if engine.stalled(0 if done else time.monotonic() - self._last):
             jobs = list(self._pending.values())
             engine.cancel(self._pending)
             self._pending.clear()
