@@ -333,10 +333,38 @@ class _Resampling:
             borders=getattr(self.base, "borders", ()),
             most=self.run.memory // 4 // (8 * data.n_samples),
         )
-        # If nothing is stored and nothing is sent, results need not be packed.
-        if self.run.checkpoint is None and self.run.executor is None:
-            return (selections for *_, selections in self._here([(0, len(self.counts))], batches))
-        return self._by_units(batches)
+        call, known = self._known()
+        total = len(self.counts)
+        stops = [0, *(unit.stop for unit in known.values())]
+        gaps = [gap for gap in zip(stops, [*known, total], strict=True) if gap[0] < gap[1]]
+        shape = (data.n_features, data.n_samples)
+        ready: dict[int, tuple[int, list[Selection] | bytes]] = {}
+        place = 0
+
+        def may_start(start: int) -> bool:
+            held = sum(len(found) for _, found in ready.values())
+            return start == place or held < _AHEAD_BYTES
+
+        fresh = self._fresh(gaps, batches, may_start)
+        try:
+            while place < total:
+                if place in known:
+                    # Checked, since a unit on disk may hold anything; new results were checked.
+                    selections, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
+                    place = known[place].stop
+                elif place in ready:
+                    place, found = ready.pop(place)
+                    selections = unpack_selections(found)[0] if isinstance(found, bytes) else found
+                else:
+                    start, stop, found = next(fresh)
+                    if self.run.checkpoint is not None:
+                        content = found if isinstance(found, bytes) else pack_selections(found)
+                        self.run.checkpoint.commit(Unit(call, start, stop), content)
+                    ready[start] = (stop, found)
+                    continue
+                yield selections
+        finally:
+            fresh.close()
 
     def _here(
         self, gaps: list[tuple[int, int]], batches: Batches
@@ -352,40 +380,6 @@ class _Resampling:
                 batches.record(stop - start, time.perf_counter() - began)
                 yield start, stop, selections
                 start = stop
-
-    def _by_units(self, batches: Batches) -> Iterator[list[Selection]]:
-        """The results: finished units from the checkpoint, and new ones, which are committed."""
-        call, known = self._known()
-        total = len(self.counts)
-        stops = [0, *(unit.stop for unit in known.values())]
-        gaps = [gap for gap in zip(stops, [*known, total], strict=True) if gap[0] < gap[1]]
-        shape = (self.data.n_features, self.data.n_samples)
-        ready: dict[int, tuple[int, bytes]] = {}
-        place = 0
-
-        def may_start(start: int) -> bool:
-            held = sum(len(content) for _, content in ready.values())
-            return start == place or held < _AHEAD_BYTES
-
-        fresh = self._fresh(gaps, batches, may_start)
-        try:
-            while place < total:
-                if place in known:
-                    # Checked, since a unit on disk may hold anything; new results were checked.
-                    selections, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
-                    place = known[place].stop
-                elif place in ready:
-                    place, content = ready.pop(place)
-                    selections, _ = unpack_selections(content)
-                else:
-                    start, stop, content = next(fresh)
-                    if self.run.checkpoint is not None:
-                        self.run.checkpoint.commit(Unit(call, start, stop), content)
-                    ready[start] = (stop, content)
-                    continue
-                yield selections
-        finally:
-            fresh.close()
 
     def _known(self) -> tuple[str, dict[int, Any]]:
         """The key of this call in the checkpoint, and its finished units, ordered, by start."""
@@ -407,12 +401,12 @@ class _Resampling:
 
     def _fresh(
         self, gaps: list[tuple[int, int]], batches: Batches, may_start: Callable[[int], bool]
-    ) -> Generator[tuple[int, int, bytes], None, None]:
-        """Start, stop and packed results of missing resamples, in the order of completion."""
+    ) -> Generator[tuple[int, int, list[Selection] | bytes], None, None]:
+        """Start, stop and results of missing resamples, in the order of completion; packed if they
+        come from a worker."""
         data, run = self.data, self.run
         if run.executor is None:
-            for start, stop, selections in self._here(gaps, batches):
-                yield start, stop, pack_selections(selections)
+            yield from self._here(gaps, batches)
             return
         base = portable(self.base)
         call = Call(
