@@ -389,15 +389,7 @@ def compare(
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
             check_folder(folder, [table.path for table in plan.tables if table.path is not None])
-        memory: Any = about_run.get("memory")  # In bytes by now.
-        return compare_on(
-            plan,
-            ask,
-            folder,
-            overwrite=about_run.get("overwrite", False),
-            memory=memory,
-            mixed=about_run.get("mixed", False),
-        )
+        return compare_on(plan, ask, folder, **_limits(about_run))
 
 
 def _run_chain(
@@ -526,25 +518,23 @@ def study(
 
 
 def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOptions) -> StudyResult:
-    overwrite, record = options.get("overwrite", False), None
-    memory: Any = options.get("memory")  # In bytes by now.
+    limits, record = _limits(options), None
+    overwrite = limits["overwrite"]
     if folder is not None:
         check_study_folder(folder, plan, overwrite=overwrite)
         record = None if overwrite else finished_study(folder, plan)
     if record is None:
-        record = run_study(
-            plan,
-            ask,
-            folder,
-            overwrite=overwrite,
-            memory=memory,
-            mixed=options.get("mixed", False),
-            tell=remark,
-        )
+        record = run_study(plan, ask, folder, **limits, tell=remark)
     result = StudyResult(record=record)
     if folder is not None:
         write_folder(record, result.comparisons, folder, overwrite=overwrite)
     return result
+
+
+def _limits(options: RunOptions) -> dict[str, Any]:
+    """The options that `compare_on` and `run_study` take; the memory is in bytes by now."""
+    defaults = {"overwrite": False, "memory": None, "mixed": False}
+    return {name: options.get(name, otherwise) for name, otherwise in defaults.items()}
 
 
 def _without_none(**arguments: Any) -> dict[str, Any]:
