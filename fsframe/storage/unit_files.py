@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import fsframe.registry
 from fsframe.atomic import place_file
 from fsframe.errors import StoreError
-from fsframe.grammar import StageText, parse_stages
+from fsframe.grammar import parse_stages
 from fsframe.kinds import offered_by
 from fsframe.method.run import DEFAULT_MEMORY, Run, size_text
 from fsframe.method.selection import Selection
@@ -168,15 +168,6 @@ class Manifest:
                 )
         return reasons
 
-    def write(self, path: Path) -> None:
-        """Write the manifest to `path` atomically; StoreError if it cannot be written."""
-        # ASCII: file names that are not UTF-8 survive.
-        body = json.dumps(attrs.asdict(self, recurse=False), default=dict, indent=1).encode()
-        digest = hashlib.sha256(body).hexdigest()
-        content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
-        # The caller holds the lock of the folder.
-        place_file(path, content, overwrite=True)
-
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """The manifest at `path`, which may be untrusted; StoreError if it is damaged or none."""
@@ -200,10 +191,15 @@ class Manifest:
         Units are useless without one. Each file is replaced whole, so that one of the two is always
         sound.
         """
+        # ASCII: file names that are not UTF-8 survive.
+        body = json.dumps(attrs.asdict(self, recurse=False), default=dict, indent=1).encode()
+        digest = hashlib.sha256(body).hexdigest()
+        content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
         # The first name decides whether a folder holds a run, so it comes last.
         for name in reversed(NAMES):
             if replace or not (folder / name).is_file():
-                self.write(folder / name)
+                # The caller holds the lock of the folder.
+                place_file(folder / name, content, overwrite=True)
 
     @classmethod
     def of_folder(cls, folder: Path) -> Manifest | None:
@@ -252,25 +248,20 @@ def providers(text: str) -> dict[str, str]:
 
 
 def _offers(text: str) -> Iterator[tuple[str, Offer]]:
-    """Each stage's name and offer; by text, since a base may hold sets to tune."""
+    """Each stage's name and offer, and those of other objects of plugins that it names, such as the
+    null of npfs; by text, since a base may hold sets to tune."""
     for stage in parse_stages(text):
-        _, offer = find_offer(stage.name, selectors, classifiers)
+        registry, offer = find_offer(stage.name, selectors, classifiers)
         yield stage.name, offer
         for key in ("base", "classifier"):
             if stage.params.get(key):
                 yield from _offers(stage.params[key])
-        yield from _named_parts(stage)
-
-
-def _named_parts(stage: StageText) -> Iterator[tuple[str, Offer]]:
-    """Other plugin objects that a stage names, such as the null of npfs."""
-    registry, _ = find_offer(stage.name, selectors, classifiers)
-    for parameter in registry[stage.name].parameters():
-        home = offered_by(parameter.kind)
-        if home and parameter.name in stage.params:
-            offered: Registry = getattr(fsframe.registry, home)
-            for offer in offered.matching(stage.params[parameter.name]):
-                yield f"{parameter.name} {offer.name}", offer
+        for parameter in registry[stage.name].parameters():
+            home = offered_by(parameter.kind)
+            if home and parameter.name in stage.params:
+                offered: Registry = getattr(fsframe.registry, home)
+                for named in offered.matching(stage.params[parameter.name]):
+                    yield f"{parameter.name} {named.name}", named
 
 
 _HEAD = re.compile(rb"fsframe-units 1\nsha256 ([0-9a-f]{64})\nbytes ([0-9]{1,19})\n")

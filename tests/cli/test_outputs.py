@@ -92,7 +92,7 @@ def test_resume_keeps_the_table_that_it_is_given(call: Call, here: Path) -> None
         out = here / "small.csv" if "csv" not in request else here / "other.h5"
         units = units_folder(out)
         units.mkdir()
-        Manifest.of(chain, read(table), 0, request).write(units / "manifest")
+        Manifest.of(chain, read(table), 0, request).keep(units)
         before = table.read_bytes()
         assert call(f"resume {out}").code == 5
         assert table.read_bytes() == before

@@ -97,14 +97,14 @@ MANIFEST = Manifest(
 
 
 def test_a_manifest_comes_back(tmp_path):
-    MANIFEST.write(tmp_path / "manifest")
+    MANIFEST.keep(tmp_path)
     assert Manifest.read(tmp_path / "manifest") == MANIFEST
     assert MANIFEST.differences(Manifest.read(tmp_path / "manifest")) == []
 
 
 def test_any_damage_of_a_manifest_is_seen(tmp_path):
     path = tmp_path / "manifest"
-    MANIFEST.write(path)
+    MANIFEST.keep(tmp_path)
     for content in damaged(path.read_bytes()):
         path.write_bytes(content)
         with pytest.raises(StoreError, match="damaged"):
