@@ -170,7 +170,11 @@ def audit_run(
                 # The generator recomputes the stage here.
                 parts = list(differences)
             except PluginError as error:
-                parts = _failure(error, recorded=recorded)
+                if not (recorded and error.detail):
+                    raise
+                # It fails although the run finished.
+                fails = "it fails on the recorded results of the stages before it"
+                parts = [(f"{fails} ({error})", np.inf)]
             verdicts.append(_verdict(path, parts, rounding, perf_counter() - begin))
             if report is not None:
                 report(verdicts[-1])
@@ -261,13 +265,6 @@ def _verdict(
     place, worst = max(parts, key=lambda part: part[1])
     verdict = "within rounding" if rounding and worst <= TOLERANCE else "differs"
     return StageAudit(path=path, verdict=verdict, difference=worst, where=place, seconds=seconds)
-
-
-def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
-    """The difference of a stage that fails on recorded results, although the run finished."""
-    if not (recorded and error.detail):
-        raise error
-    return [(f"it fails on the recorded results of the stages before it ({error})", np.inf)]
 
 
 def _stage_differences(

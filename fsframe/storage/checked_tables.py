@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.storage.records import array_name
+from fsframe.storage.spec import require
 from fsframe.text import printable
 
 if TYPE_CHECKING:
@@ -39,35 +40,32 @@ class CheckedArrays:
     def __contains__(self, name: str) -> bool:
         return name in self._tables
 
-    def refuse(self, name: str, problem: str) -> StoreError:
-        return StoreError(f"{printable(self._where)}: the table {printable(name)} {problem}")
+    def require(self, sound: object, name: str, problem: str) -> None:
+        require(sound, f"{printable(self._where)}: the table {printable(name)} {problem}")
 
     def _array(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        if name not in self._tables:
-            raise self.refuse(name, "is missing")
+        self.require(name in self._tables, name, "is missing")
         array = np.asarray(self._tables[name])
         fits = array.ndim == len(shape) and all(
             wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
         )
-        if not fits:
-            expected = " × ".join("any" if size is None else str(size) for size in shape)
-            raise self.refuse(name, f"has shape {array.shape}, not {expected}")
-        if array.dtype.kind not in kinds:
-            raise self.refuse(name, f"holds {array.dtype.name}")
+        expected = " × ".join("any" if size is None else str(size) for size in shape)
+        self.require(fits, name, f"has shape {array.shape}, not {expected}")
+        self.require(array.dtype.kind in kinds, name, f"holds {array.dtype.name}")
         return array
 
     def whole(
         self, name: str, shape: tuple[int | None, ...], least: int, below: int
     ) -> NDArray[np.int64]:
         array = self._array(name, "iu", shape)
-        if array.size and not (least <= int(array.min()) and int(array.max()) < below):
-            raise self.refuse(name, f"holds numbers outside {least} … {below - 1}")
+        inside = not array.size or (least <= int(array.min()) and int(array.max()) < below)
+        self.require(inside, name, f"holds numbers outside {least} … {below - 1}")
         return array.astype(np.int64, copy=False)
 
     def flags(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.bool_]:
         array = self._array(name, "biu", shape)
-        if array.dtype.kind != "b" and array.size and not np.isin(array, (0, 1)).all():
-            raise self.refuse(name, "holds other values than 0 and 1")
+        truth = array.dtype.kind == "b" or np.isin(array, (0, 1)).all()
+        self.require(truth, name, "holds other values than 0 and 1")
         return array.astype(np.bool_, copy=False)
 
     def reals(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
@@ -82,8 +80,7 @@ class CheckedArrays:
 
     def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
         numbers = self.reals(name, shape)
-        if not np.isfinite(numbers).all():
-            raise self.refuse(name, "holds numbers that are not finite")
+        self.require(np.isfinite(numbers).all(), name, "holds numbers that are not finite")
         return numbers
 
     def predictions(
@@ -103,10 +100,9 @@ class CheckedArrays:
         else:
             predictions = self.reals(name, shape)
             known = np.isfinite(predictions)
-            if np.isinf(predictions).any():
-                raise self.refuse(name, "holds infinite numbers")
-        if tested is not None and not known[..., tested].all():
-            raise self.refuse(name, "lacks rows that a fold tests")
+            self.require(not np.isinf(predictions).any(), name, "holds infinite numbers")
+        complete = tested is None or known[..., tested].all()
+        self.require(complete, name, "lacks rows that a fold tests")
         return predictions
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -226,32 +222,32 @@ def fold_tables(
     if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
         scores = given.reals("class-scores", (None, None, None))
         repeats, n, n_classes = scores.shape
-        if not repeats or not n or not n_classes:
-            raise given.refuse("class-scores", "is empty")
+        given.require(scores.size, "class-scores", "is empty")
         truth: NDArray[Any] = given.whole("truth", (n,), 0, n_classes)
     else:
         truth = given.finite("truth", (None,))
         repeats, n, n_classes = given.length("fold"), len(truth), 0
-        if not repeats or not n:
-            raise given.refuse("truth", "is empty, or fold is")
+        given.require(repeats and n, "truth", "is empty, or fold is")
         scores = np.empty((repeats, n, 0))
     fold = given.whole("fold", (repeats, n), -1, n)
     tested = fold >= 0
     n_splits = 0
     for row in fold:
         sizes = np.bincount(row[row >= 0])
-        if not sizes.size or not sizes.all() or sizes.max() == n:
-            raise given.refuse("fold", "does not number folds from 0, each with some of the rows")
+        numbered = sizes.size and sizes.all() and sizes.max() < n
+        problem = "does not number folds from 0, each with some of the rows"
+        given.require(numbered, "fold", problem)
         n_splits += sizes.size
-    if n_splits > _MOST_SPLITS:
-        raise given.refuse("fold", f"has {n_splits} folds, more than {_MOST_SPLITS}")
-    if classes is not None and len(classes) != n_classes:
-        named = f"is of {n_classes} classes, and {len(classes)} are named"
-        raise given.refuse("class-scores", named)
+    few = n_splits <= _MOST_SPLITS
+    given.require(few, "fold", f"has {n_splits} folds, more than {_MOST_SPLITS}")
+    named = n_classes if classes is None else len(classes)
+    problem = f"is of {n_classes} classes, and {named} are named"
+    given.require(named == n_classes, "class-scores", problem)
     predicted = given.predictions("predicted", (repeats, n), n_classes, tested)
     tuning = given.reals("tuning", (n_splits, None))
-    if not 1 <= tuning.shape[1] <= _MOST_CHAINS:
-        raise given.refuse("tuning", f"is about {tuning.shape[1]} chains, not 1 to {_MOST_CHAINS}")
+    chains = tuning.shape[1]
+    problem = f"is about {chains} chains, not 1 to {_MOST_CHAINS}"
+    given.require(1 <= chains <= _MOST_CHAINS, "tuning", problem)
     optional: dict[str, Any] = {}
     if "event" in given:
         optional["event"] = given.flags("event", (n,))
@@ -269,8 +265,8 @@ def fold_tables(
         optional["group_vote"] = given.reals("group-vote", (repeats, sizes.size))
     if "sizes" in given:
         sizes = given.whole("sizes", (None,), 1, n_features + 1)
-        if not sizes.size or (np.diff(sizes) <= 0).any():
-            raise given.refuse("sizes", "is not ascending")
+        ascending = sizes.size and (np.diff(sizes) > 0).all()
+        given.require(ascending, "sizes", "is not ascending")
         optional["sizes"] = sizes
         curve = (sizes.size, repeats, n)
         optional["curve"] = given.predictions("curve", curve, n_classes, tested)
@@ -281,7 +277,7 @@ def fold_tables(
         predicted=predicted,
         class_scores=scores,
         kept=given.flags("kept", (n_splits, n_features)),
-        chosen=given.whole("chosen", (n_splits,), 0, tuning.shape[1]),
+        chosen=given.whole("chosen", (n_splits,), 0, chains),
         tuning=tuning,
         **optional,
     )
@@ -290,11 +286,11 @@ def fold_tables(
 def _measures(given: CheckedArrays, n_splits: int, repeats: int) -> dict[str, Any]:
     names = given.texts("measures")
     m = len(names)
-    if not m or m > _MOST_MEASURES or len(set(names)) < m or max(map(len, names)) > 1000:
-        raise given.refuse("measures", "does not name different measures")
+    few = 1 <= m <= _MOST_MEASURES and max(map(len, names)) <= 1000
+    given.require(few and len(set(names)) == m, "measures", "does not name different measures")
     facts = given.reals("measure-facts", (m, 4))
-    if np.isnan(facts).any() or (facts[:, 0] >= facts[:, 1]).any():
-        raise given.refuse("measure-facts", "holds a range without values")
+    ranges = not np.isnan(facts).any() and (facts[:, 0] < facts[:, 1]).all()
+    given.require(ranges, "measure-facts", "holds a range without values")
     return {
         "measures": names,
         "measure_facts": facts,
@@ -307,8 +303,7 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
     """The tables of a stability study, for the metrics its parameters name; see `fold_tables`."""
     given = CheckedArrays(stage.tables, where)
     kept = given.flags("kept", (None, n_features))
-    if len(kept) < 2:
-        raise given.refuse("kept", "holds fewer than two resamples")
+    given.require(len(kept) >= 2, "kept", "holds fewer than two resamples")
     metrics, length = [], None
     for name in texts_parameter(stage, "metric", where):
         bounds, sizes = array_name("interval", name), array_name("sizes", name)
@@ -317,8 +312,8 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
         if sizes in given:
             by_size = given.reals(sizes, (length,))
             length = by_size.size
-            if not 1 <= length <= n_features:
-                raise given.refuse(sizes, f"has {length} set sizes of {n_features}")
+            known = 1 <= length <= n_features
+            given.require(known, sizes, f"has {length} set sizes of {n_features}")
         metrics.append(
             MetricTables(
                 name=name,
@@ -333,22 +328,19 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
 def text_parameter(stage: StageRecord, name: str, where: str) -> str:
     """A parameter that is text, such as the chain under study; StoreError if it is not."""
     value = stage.params.get(name)
-    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise StoreError(f"{printable(where)}: the parameter {name} is not a text")
-    return value
+    short = isinstance(value, str) and len(value) <= _LONGEST_TEXT
+    require(short, f"{printable(where)}: the parameter {name} is not a text")
+    return str(value)
 
 
 def texts_parameter(stage: StageRecord, name: str, where: str) -> tuple[str, ...]:
     """A parameter that lists different texts, such as names of metrics; StoreError if not."""
     value = stage.params.get(name)
-    if not (
-        isinstance(value, (list, tuple))
-        and value
-        and all(isinstance(item, str) for item in value)
-        and len(set(value)) == len(value)
-    ):
-        raise StoreError(f"{printable(where)}: the parameter {name} is not a list of texts")
-    return tuple(value)
+    several: tuple[Any, ...] = tuple(value) if isinstance(value, (list, tuple)) else ()
+    texts = several and all(isinstance(item, str) for item in several)
+    different = texts and len(set(several)) == len(several)
+    require(different, f"{printable(where)}: the parameter {name} is not a list of texts")
+    return several
 
 
 _DOUBTFUL = 0.05

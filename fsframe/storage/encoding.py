@@ -126,18 +126,16 @@ def _compile_target() -> str:
     import llvmlite.binding as llvm
     from numba.core import codegen, config
 
-    def option(name: str) -> Any:
-        return getattr(config, name, None)
-
-    name = str(option("CPU_NAME") or llvm.get_host_cpu_name())
-    features = option("CPU_FEATURES")
+    settings: Any = config
+    name = str(settings.CPU_NAME or llvm.get_host_cpu_name())
+    features = settings.CPU_FEATURES
     if features is None:
         features = "" if name == "generic" else codegen.get_host_cpu_features()
     words = [name, hashlib.sha256(str(features).encode()).hexdigest()[:8]]
-    words += [word for word, on in (("interpreted", option("DISABLE_JIT")),) if on]
-    level = int(option("OPT") or 0)
-    words += [f"O{level}"] if level != 3 else []
-    return " ".join([*words, *(["svml"] if option("USING_SVML") else [])])
+    words += ["interpreted"] * bool(settings.DISABLE_JIT)
+    level = int(settings.OPT)
+    words += [f"O{level}"] * (level != 3)
+    return " ".join([*words, *["svml"] * bool(settings.USING_SVML)])
 
 
 def encode_array(value: Any, name: str) -> NDArray[Any]:

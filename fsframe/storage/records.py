@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib import import_module
@@ -226,10 +226,6 @@ def _reals(value: Any) -> NDArray[np.float64]:
     return freeze(value, np.float64)
 
 
-def _stages(value: Any) -> tuple[StageRecord, ...]:
-    return tuple(value)
-
-
 def _fills(selection: Selection) -> bool:
     """Whether the stage that made a selection fills gaps itself."""
     return (selection.fill is not None and "fill" not in selection.carried) or (
@@ -322,7 +318,7 @@ class RunRecord:
 
     chain: str
     data: DataRecord
-    stages: tuple[StageRecord, ...] = attrs.field(converter=_stages)
+    stages: tuple[StageRecord, ...] = attrs.field(converter=tuple[StageRecord, ...])
     selected: NDArray[np.int64] = attrs.field(converter=as_columns)
     scores: NDArray[np.float64] = attrs.field(converter=_reals, repr=False)
     pair_tests: PairTestRecord | None = None
@@ -459,36 +455,32 @@ class RunRecord:
         same = set(ranking[-1][1].selected.tolist()) == set(self.selected.tolist())
         return ranking if same else [*ranking, selecting[-1]]
 
+    def _weighing(self) -> Iterator[tuple[StageRecord, Selection]]:
+        """The stages with pair weights and their selections, the last one first."""
+        for stage in reversed(self.stages):
+            if stage.selection is not None and stage.selection.pair_weights is not None:
+                yield stage, stage.selection
+
     @property
     def pair_weights(self) -> PairWeights | None:
         """Pair weights of the last stage that has them."""
-        for stage in reversed(self.stages):
-            if stage.selection is not None and stage.selection.pair_weights is not None:
-                return stage.selection.pair_weights
-        return None
+        return next((selection.pair_weights for _, selection in self._weighing()), None)
 
     @property
     def fill(self) -> NDArray[np.float64] | None:
         """Fill values of each column after the last selector; None if there are none."""
-        last = last_selection(self.stages)
-        return None if last is None else last.fill
+        return getattr(last_selection(self.stages), "fill", None)
 
     @property
     def donors(self) -> Donors | None:
         """Rows whose values replace missing ones after the last selector; None without."""
-        last = last_selection(self.stages)
-        return None if last is None else last.donors
+        return getattr(last_selection(self.stages), "donors", None)
 
     @property
     def pair_stage(self) -> StageRecord | None:
         """The stage that made `pair_weights`; later stages may have passed them on."""
-        for stage in reversed(self.stages):
-            selection = stage.selection
-            if selection is None or selection.pair_weights is None:
-                continue
-            if "pair_weights" not in selection.carried:
-                return stage
-        return None
+        made = (s for s, selection in self._weighing() if "pair_weights" not in selection.carried)
+        return next(made, None)
 
     @cached_property
     def pairs(self) -> list[Pair]:
