@@ -341,8 +341,9 @@ class ReportSectionEntry(Entry):
     place: int = attrs.field(default=60, validator=_check_place)
 
 
-def _starts(value: Iterable[bytes]) -> tuple[bytes, ...]:
-    return tuple(value)
+def _starts(value: Iterable[bytes | str]) -> tuple[bytes, ...]:
+    """Bytes as they are; in text, as in a TOML file, each character is a byte."""
+    return tuple(each.encode("latin-1") if isinstance(each, str) else each for each in value)
 
 
 _check_endings = _rule(
@@ -364,7 +365,7 @@ class ReaderEntry(Entry):
     Parameters
     ----------
     starts : tuple of bytes
-        Possible first bytes of its files, four to eight each.
+        Possible first bytes of its files, four to eight each; in a TOML file as text.
     zip_member : str
         For a zip archive: a file that it contains.
     endings : tuple of str
