@@ -13,7 +13,14 @@ from pluggy import HookimplMarker
 
 from fsframe.errors import PluginError, PluginWarning, RequestError
 from fsframe.registry import Registry, find_offer, preferring, registry
-from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.registry.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+    entries_in,
+)
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource
 
@@ -367,3 +374,16 @@ def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     for name in offered:
         # Names are imported when they are first used, so a home that moved shows only here.
         assert getattr(module, name) is not None
+
+
+def test_entries_in_a_file_share_defaults_and_give_first_bytes_as_text(tmp_path):
+    file = tmp_path / "entries.toml"
+    file.write_text(
+        '[defaults.fsframe_selectors]\nfamily = "mine"\n'
+        '[[fsframe_selectors]]\nname = "one"\ntarget = "a:One"\n'
+        '[[fsframe_selectors]]\nname = "two"\ntarget = "a:Two"\nfamily = "other"\n'
+        '[[fsframe_readers]]\nname = "npy"\ntarget = "a:Npy"\nstarts = ["\\u0093NUMPY"]\n'
+    )
+    assert [entry.family for entry in entries_in(file, SelectorEntry)] == ["mine", "other"]
+    (reader,) = entries_in(file, ReaderEntry)
+    assert reader.starts == (b"\x93NUMPY",)
