@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 import re
 import textwrap
 import unicodedata
@@ -214,6 +216,17 @@ def table_lines(
             blanks = " " * (width - shown_width(cell))
             cells.append(blanks + cell if c in right else cell + blanks)
         yield "  ".join(cells).rstrip()
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    r"""Rows as comma-separated text, each ending in a line feed.
+
+    >>> csv_text([["feature", "score"], ["a, b", 0.5]])
+    'feature,score\n"a, b",0.5\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def wrapped(text: str, indent: str = "", width: int = 96) -> list[str]:

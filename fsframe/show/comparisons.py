@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import attrs
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
-from fsframe.text import Rows, facts, listed, number_text, table_lines, wrapped
+from fsframe.text import Rows, csv_text, facts, listed, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
@@ -91,15 +90,10 @@ def _result_rows(result: Comparison) -> Iterator[list[Any]]:
             yield [data, label, result.metric, _known(value), *[None] * 9]
 
 
-def csv_text(results: Iterable[Comparison]) -> str:
+def results_csv(results: Iterable[Comparison]) -> str:
     """The results of comparisons as CSV, with one header line."""
-    memory = io.StringIO()
-    writer = csv.writer(memory, lineterminator="\n")
-    writer.writerow(CSV_NAMES)
-    for result in results:
-        for data, *cells in _result_rows(result):
-            writer.writerow([defused(data), *map(_cell, cells)])
-    return memory.getvalue()
+    rows = (row for result in results for row in _result_rows(result))
+    return csv_text([CSV_NAMES, *([defused(data), *map(_cell, cells)] for data, *cells in rows)])
 
 
 def _known(value: Any) -> Any:
@@ -374,7 +368,7 @@ def write_comparison(
     overwrite: bool = False,
 ) -> None:
     """Write the table of results to `folder`, and to `csv_out`."""
-    content = csv_text([comparison]).encode()
+    content = results_csv([comparison]).encode()
     if folder is not None:
         # Rebuilt from the run files at every call.
         place_file(folder / RESULTS, content, overwrite=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +30,16 @@ from fsframe.show.run_display import (
     verdict_lines,
 )
 from fsframe.storage import RunRecord, StageRecord
-from fsframe.text import Rows, counted, facts, interval_text, number_text, printable, table_lines
+from fsframe.text import (
+    Rows,
+    counted,
+    csv_text,
+    facts,
+    interval_text,
+    number_text,
+    printable,
+    table_lines,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -368,9 +375,7 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
         rows = [list(columns), *zip(*columns.values(), strict=True)]
     else:
         rows = [("metric", "k", "value", "low", "high"), *_stability_rows(protocol)]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    place_file(path, text.getvalue().encode(), overwrite=overwrite)
+    place_file(path, csv_text(rows).encode(), overwrite=overwrite)
 
 
 def _stability_rows(study: RecordedStability) -> Iterator[tuple[object, ...]]:

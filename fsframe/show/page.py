@@ -23,8 +23,8 @@ from fsframe.show.comparisons import (
     MARKS,
     against_best,
     baselines_on,
-    csv_text,
     result_rows,
+    results_csv,
     tested_pairs,
     words_of_tests,
 )
@@ -395,7 +395,7 @@ def write_folder(
 def _texts(record: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, str]:
     text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
     files = {
-        "results.csv": csv_text(comparisons.values()),
+        "results.csv": results_csv(comparisons.values()),
         "methods.md": f"# Methods of {record.name}\n\n{text}\n",
     }
     for metric, comparison in comparisons.items():

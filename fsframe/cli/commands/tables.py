@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import warnings
 from collections.abc import Sequence
@@ -34,7 +32,7 @@ from fsframe.cli.run_file import (
 )
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import DataError, FsframeWarning, RequestError
-from fsframe.text import printable
+from fsframe.text import csv_text, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -299,21 +297,18 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
     names = [defused(name) for name in shown] if options["defuse"] else shown
     rows = [defused(name) for name in rows] if options["defuse"] else rows
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     if fitted.task == "regression":
-        writer.writerow([title, "prediction"])
-        values = fitted.predict(X)
-        writer.writerows([row, repr(float(v))] for row, v in zip(rows, values, strict=True))
+        header = [title, "prediction"]
+        cells = [[repr(float(value))] for value in fitted.predict(X)]
     else:
-        scores, codes = fitted.predict_scores(X), fitted.predict(X)
-        writer.writerow([title, "class", *(f"score {name}" for name in shown)])
-        for row, code, values in zip(rows, codes, scores, strict=True):
-            writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
+        header = [title, "class", *(f"score {name}" for name in shown)]
+        pairs = zip(fitted.predict_scores(X), fitted.predict(X), strict=True)
+        cells = [[names[code], *map(repr, scores.tolist())] for scores, code in pairs]
+    text = csv_text([header, *([row, *of_row] for row, of_row in zip(rows, cells, strict=True))])
     if out is None:
-        print_text(text.getvalue())
+        print_text(text)
         return
-    content, overwrite = text.getvalue().encode(), options["overwrite"]
+    content, overwrite = text.encode(), options["overwrite"]
     written = place_file(out, content, overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")
 
