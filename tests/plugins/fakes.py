@@ -97,6 +97,10 @@ FAKES = {
     "fake_wrong_type": Fake(hook("yield {'name': 'fake-wrong-type'}")),
     "fake_returns": Fake(hook(selector("fake-returns").replace("yield", "return"))),
     "fake_midway": Fake(hook(selector("fake-early"), "raise KeyError('the second entry')")),
+    "fake_later": Fake(
+        hook(selector("fake-later"))
+        + hook("raise RuntimeError", name="fsframe_dialects", mark="@hookimpl(optionalhook=True)")
+    ),
     # Entries
     "fake_newer": Fake(hook(selector("fake-newer", more=", api=99"))),
     "fake_bad_summary": Fake(hook(selector("fake-loud", more=", summary='\\x1b[2J'"))),

@@ -250,11 +250,13 @@ def test_a_plugin_that_is_not_blocked_is_imported():
     assert "was imported" in fsframe("plugins", fakes=["fake_blocked"]).err
 
 
-@pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " x , blocked "])
+@pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " relif , blocked "])
 def test_a_blocked_plugin_is_not_imported(names):
     row = row_of("blocked", "fake_blocked", FSFRAME_BLOCK=names)
     assert "was imported" not in row["err"]
     assert (row["status"], row["reason"]) == ("blocked", "blocked by FSFRAME_BLOCK")
+    odd = "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?"
+    assert (odd in row["err"]) == ("relif" in names)
     env = {"FSFRAME_BLOCK": names}
     asked = fsframe("chain", "fake-blocked", "on", "x", fakes=["fake_blocked"], env=env)
     assert asked.code == 3
@@ -366,3 +368,9 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_p
     predicted = fsframe("predict", str(run), "on", str(table), fakes=both)
     assert predicted.code == 0, predicted.err
     assert "not available" not in fsframe("show", str(run), fakes=both).out
+
+
+def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted():
+    done = fsframe("plugins", fakes=["fake_later"])
+    (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
+    assert "loaded" in line and "'fsframe_dialects' is not known to this fsframe" in line

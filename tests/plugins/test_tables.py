@@ -90,15 +90,6 @@ def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path
         read(path, label="knd")
 
 
-def test_a_declared_size_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "1MB")
-    path = tmp_path / "data"
-    polars.DataFrame({"a": np.zeros(100_000), "k": np.arange(100_000) % 2}).write_parquet(path)
-    assert path.stat().st_size < 100_000
-    with pytest.raises(DataError, match=r"100000 rows × 2 columns would take 3\.2 MB"):
-        read(path)
-
-
 def test_a_formula_in_a_workbook_is_read_as_its_stored_value(tmp_path):
     import xlsxwriter
 
