@@ -53,7 +53,8 @@ FAMILIES = {
          "icap", "cife", "condred", "betagamma", "jmim", "njmim", "jmi3:top=4",
          "jmi:given=[code0],exclude=[far]", "mrmr:stop=positive", "cmim:constants=last",
          "jmi:top=3,pairs=synergy", "mim:unit=nats", "mrmr:discretise=equal-frequency,bins=4",
-         "jmi:bins=40"),
+         "jmi:bins=40", "mim:discretise=freedman-diaconis", "mim:discretise=mdl",
+         "mim:discretise=none"),
     ),
     "margin": Family(
         ("gap",), 4000, 1e-8,

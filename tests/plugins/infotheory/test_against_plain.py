@@ -29,12 +29,8 @@ def _threads_share_even_small_work():
     counting.SMALL_WORK = before
 
 
-def plainly(X, y, weights, score, k):
-    return plain.select(plain.Informations(X, y, weights), score, k)
-
-
 @st.composite
-def tables(draw, holes=False):
+def tables(draw):
     """Small tables whose columns have from 1 to 40 levels, so that every way to count is met."""
     n, p = draw(st.integers(4, 70)), draw(st.integers(2, 6))
     seed = draw(st.integers(0, 10**6))
@@ -45,9 +41,7 @@ def tables(draw, holes=False):
     y[:2] = [0, 1]
     if p > 2 and draw(st.booleans()):
         X[:, 1] = X[:, 0]
-    if holes:
-        X[rng.random(X.shape) < 0.15] = np.nan
-    return X, y, seed
+    return X, y
 
 
 def make(text, **more):
@@ -62,40 +56,26 @@ def check(found, order, scores, atol=1e-10):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@settings(max_examples=12, deadline=None)
-@given(tables())
-def test_engine_equals_the_plain_formula(criterion, drawn):
-    X, y, _ = drawn
-    order, scores = plainly(X, y, np.ones(len(y)), CRITERIA[criterion], X.shape[1])
-    selector = make(criterion, discretise="none", top=1.0)
-    data = Dataset.from_arrays(X, y)
+@settings(max_examples=16, deadline=None)
+@given(tables(), st.sampled_from(["plain", "weights", "holes"]))
+def test_engine_equals_the_plain_formula(criterion, drawn, kind):
+    X, y = drawn
+    n, p = X.shape
+    rng, weights, k = np.random.default_rng(n), np.ones(n), p
+    upstream, settings = None, {"discretise": "none"}
+    if kind == "weights":
+        weights = rng.integers(1, 9, n) / 4
+        upstream = fsframe.Selection(
+            selected=np.arange(p), scores=np.zeros(p), instance_weights=weights
+        )
+    if kind == "holes":
+        # Pairwise deletion; beyond three columns hardly a row is left.
+        X, k = np.where(rng.random(X.shape) < 0.15, np.nan, X), min(3, p)
+        settings["missing"] = "pairwise"
+    order, scores = plain.select(plain.Informations(X, y, weights), CRITERIA[criterion], k)
+    selector, data = make(criterion, **settings, top=k), Dataset.from_arrays(X, y)
     for threads in (1, 2):
-        check(selector.select(data, run=Run(threads=threads)), order, scores)
-
-
-@pytest.mark.parametrize("criterion", ["mim", "jmi", "cmim", "disr", "cmi", "jmi3", "mrmr"])
-@settings(max_examples=8, deadline=None)
-@given(tables())
-def test_importance_weights_equal_the_plain_weighted_formula(criterion, drawn):
-    X, y, seed = drawn
-    rng = np.random.default_rng(seed)
-    weights = rng.integers(1, 9, len(y)) / 4
-    order, scores = plainly(X, y, weights, CRITERIA[criterion], X.shape[1])
-    upstream = fsframe.Selection(
-        selected=np.arange(X.shape[1]), scores=np.zeros(X.shape[1]), instance_weights=weights
-    )
-    selector = make(criterion, discretise="none", top=1.0)
-    check(selector.select(Dataset.from_arrays(X, y), upstream=upstream), order, scores)
-
-
-@pytest.mark.parametrize("criterion", ["mim", "jmi", "cmim", "disr", "cife", "cmi", "jmi3", "mrmr"])
-@settings(max_examples=8, deadline=None)
-@given(tables(holes=True))
-def test_pairwise_deletion_equals_the_plain_formula_over_present_rows(criterion, drawn):
-    X, y, _ = drawn
-    order, scores = plainly(X, y, np.ones(len(y)), CRITERIA[criterion], min(3, X.shape[1]))
-    selector = make(criterion, discretise="none", missing="pairwise", top=len(order))
-    check(selector.select(Dataset.from_arrays(X, y)), order, scores)
+        check(selector.select(data, upstream, run=Run(threads=threads)), order, scores)
 
 
 # Reference selections
@@ -120,23 +100,21 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("name", ["tiny", "m1"])
-@pytest.mark.parametrize("criterion", FORMULAS)
-def test_order_and_scores_equal_the_formula(name, criterion, table, expected):
-    order, scores = expected(f"{name}_formula", criterion)
-    found = make(FORMULAS[criterion], top=len(order)).select(table(name))
-    check(found, order, scores, 1e-12)
-    if criterion != "mim":
-        assert_array_equal(found.tables["criterion"], found.scores[order])
+PRAZNIK = ("mrmr", "cmim", "jmi", "disr", "jmim", "njmim", "cmi", "jmi3")
 
 
 @pytest.mark.parametrize("name", ["tiny", "m1"])
 @pytest.mark.parametrize(
-    "criterion", ["mrmr", "cmim", "jmi", "disr", "jmim", "njmim", "cmi", "jmi3"]
+    ("program", "criterion"),
+    [*(("formula", c) for c in FORMULAS), *(("praznik", c) for c in PRAZNIK)],
 )
-def test_order_and_scores_in_nats_equal_praznik(name, criterion, table, expected):
-    order, scores = expected(f"{name}_praznik", criterion)
-    check(make(criterion, top=len(order), unit="nats").select(table(name)), order, scores, 1e-12)
+def test_order_and_scores_equal_those_of_other_programs(name, program, criterion, table, expected):
+    order, scores = expected(f"{name}_{program}", criterion)
+    text, unit = (FORMULAS[criterion], "bits") if program == "formula" else (criterion, "nats")
+    found = make(text, top=len(order), unit=unit).select(table(name))
+    check(found, order, scores, 1e-12)
+    if criterion != "mim":
+        assert_array_equal(found.tables["criterion"], found.scores[order])
 
 
 @pytest.mark.parametrize("criterion", ["cmim", "cmi", "jmim", "njmim"])
@@ -192,16 +170,6 @@ def test_bootstraps_together_are_those_of_each_and_counts_are_copies(rule, many)
         assert_array_equal(short.scores, long.scores)
 
 
-def test_unknown_given_feature_is_named_with_the_nearest_one(table):
-    with pytest.raises(RequestError, match="Did you mean"):
-        Mim(given=["x00"]).select(table("tiny"))
-
-
-def test_given_features_come_first_and_excluded_ones_never(table):
-    found = Mim(given=["x7"], exclude=["x0"], top=2).select(table("tiny"))
-    assert found.selected.tolist() == [7, 1, 2]
-
-
 def test_named_features_that_an_earlier_stage_dropped_end_no_run(table):
     data = table("tiny")
     names = data.feature_names
@@ -224,6 +192,7 @@ def test_features_that_the_table_lacks_are_refused_before_any_stage_runs(table):
         chain.run(data, listener=listened.append)
     assert "mim: there is no feature 'zz'" in str(caught.value)
     assert "mim: there is no feature 'x00'" in str(caught.value) and not listened
+    assert "Did you mean `x0`?" in str(caught.value)
     with pytest.raises(RequestError, match="no feature 'zz'"):
         Mim(exclude=["zz"]).select(data)
 
