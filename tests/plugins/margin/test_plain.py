@@ -1,4 +1,4 @@
-"""The methods against their plain programs, on a table with two classes and one with three."""
+"""The methods against their plain programs, the R package and an independent prototype."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fsframe.errors import MemoryBoundError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
-from fsframe_margin.engine.pair_spaces import solve_logistic
+from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.bim import Bim, BimVote
-from fsframe_margin.methods.im4e import Im4e
-from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
+from fsframe_margin.methods.im4e import Im4e, descend_im4e
+from fsframe_margin.methods.immigrate import Immigrate, descend
+from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo, iterate
 from fsframe_margin.methods.margin_selector import Margin
 from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, Simba, SimbaMbiw, WeightedKnn
 from tests.scripts import importable
@@ -214,23 +214,6 @@ def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
             return
 
 
-def test_logo_by_the_papers_own_descent():
-    """w = v² and steps in v, as the paper prints, end where the bounded solve ends."""
-    rng = np.random.default_rng(3)
-    z, penalty = rng.standard_normal((30, 4)) + np.array([0.8, 0.0, 0.3, -0.5]), 1.5
-    v = np.ones(4)
-    for _ in range(200_000):
-        gradient = (penalty - z.T @ (1.0 / (1.0 + np.exp(z @ v**2)))) * v
-        v = v - 0.02 * gradient
-        if np.abs(gradient).max() < 1e-10:
-            break
-    found, value = solve_logistic(z, np.ones(30), penalty, np.ones(4))
-    np.testing.assert_allclose(found, v**2, atol=1e-4)
-    wanted = np.log1p(np.exp(-z @ v**2)).sum() + penalty * (v**2).sum()
-    assert value == pytest.approx(wanted, abs=1e-6)
-    assert 0 < (v**2 > 1e-3).sum() < 4
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 152])
 def test_the_evaluation_of_gflip_is_that_of_its_set(seed):
     # Columns 10,000 times as wide come and (with the last seed) go: what is left of them in summed
@@ -290,36 +273,6 @@ with importable("benchmarks/margin"):
     import three_way
 
 
-def symmetric(rng, p):
-    W = rng.random((p, p, p))
-    return sum(W.transpose(order) for order in permutations(range(3)))
-
-
-@pytest.mark.parametrize("kept", [0, 1 << 20])
-def test_distances_and_moments_are_their_sums_whatever_the_blocks(monkeypatch, kept):
-    monkeypatch.setattr(three_way, "BLOCK", 3)
-    monkeypatch.setattr(three_way, "KEPT", kept)
-    rng = np.random.default_rng(0)
-    D, W, c = rng.random((8, 4)), symmetric(rng, 4), rng.normal(size=8)
-    products = three_way.Products(D)
-    q = np.einsum("abc,ia,ib,ic->i", W, D, D, D)
-    assert three_way.cubes(products, W) == pytest.approx(q)
-    whole = np.einsum("i,ia,ib,ic->abc", c, D, D, D)
-    assert three_way.moments(products, c) == pytest.approx(whole)
-
-
-@pytest.mark.parametrize("sigma", [0.01, 3.0])
-def test_cost_and_gradient_are_those_of_the_plain_form(sigma):
-
-    rng = np.random.default_rng(1)
-    q, y = rng.random((9, 9)), np.arange(9) % 2
-    hits = np.equal.outer(y, y) & ~np.eye(9, dtype=bool)
-    cost, c = three_way.coefficients(q, hits, sigma)
-    expected, gradient = plain.coefficients(q, y, sigma)
-    assert cost == pytest.approx(expected)
-    assert c == pytest.approx(gradient)
-
-
 def test_w_is_symmetric_of_norm_one_and_finds_a_parity_of_three():
     rng = np.random.default_rng(0)
     X = 2.0 * rng.integers(0, 2, (120, 5)) - 1.0
@@ -330,3 +283,84 @@ def test_w_is_symmetric_of_norm_one_and_finds_a_parity_of_three():
     triple, share, beyond = three_way.top_triple(W)
     assert triple == (0, 1, 2) == three_way.screened(X, y)[0] and share > 0.5 and beyond
     assert (three_way.predicted(X[:60], y[:60], W, 16.0, X[60:]) == y[60:]).mean() > 0.9
+
+
+# Σ, W, costs, IM4E and I-RELIEF against the R package and an independent prototype
+
+
+TABLES = ("park", "syn_xor")
+RULES = {"leave": "psd", "nn": "elementwise"}
+
+
+def whole_steps(reference, table, sigma, start, rule, max_iter, **options):
+    """A descent from a stored start without line search, of so many iterations."""
+    return descend(
+        PairSpace(*reference.table(table)), reference[f"{table}/start/{start}"], float(sigma),
+        rule=rule, line_search=False, max_iter=max_iter, tol=0.0, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_clipped_updates_without_line_search_equal_the_r_package(reference, table):
+    stages = [s for s in reference.under(table, "package") if s[2].startswith("iter")]
+    assert len(stages) == 18
+    for sigma, start, stage in stages:
+        updates = int(stage.removeprefix("iter"))
+        found = whole_steps(reference, table, sigma, start, "psd-clip", updates, keep_best=False)
+        wanted = reference[f"{table}/package/{sigma}/{start}/{stage}"]
+        assert np.abs(found.weights - wanted).max() < 1e-10  # 1e-14 where this was written
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_line_search_ends_where_the_prototype_ends(reference, table):
+    space = PairSpace(*reference.table(table))
+    for sigma, start, rule in reference.under(table, "descent"):
+        first = reference[f"{table}/start/{start}"]
+        found = descend(space, first, float(sigma), rule=RULES[rule], max_iter=300, tol=1e-10)
+        wanted = reference[f"{table}/descent/{sigma}/{start}/{rule}"]
+        cost = reference[f"{table}/descent-cost/{sigma}/{start}/{rule}"][0]
+        assert np.abs(found.weights - wanted).max() < 1e-3
+        assert found.cost[-1] <= cost + 1e-6 * abs(cost)
+        assert np.all(np.diff(found.cost) <= 0)
+        assert found.converged
+
+
+# IM4E and I-RELIEF, and the steps of Simba
+
+
+@pytest.fixture(params=TABLES)
+def stored(request, reference):
+    return request.param, *reference.table(request.param)
+
+
+def test_im4e_weights_equal_the_r_package_after_1_2_and_10_updates(reference, stored):
+    name, X, y = stored
+    space, A = PairSpace(X, y, linear=True), X.shape[1]
+    cases = reference.under(name, "im4e")
+    assert len(cases) == 9
+    for sigma, updates in cases:
+        found = descend_im4e(
+            space,
+            np.full(A, 1 / A),
+            float(sigma),
+            max_iter=int(updates),
+            tol=0.0,
+            keep_best=False,
+        )
+        wanted = reference[f"{name}/im4e/{sigma}/{updates}"]
+        assert np.abs(found.weights - wanted).max() < 1e-10
+
+
+def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(reference, stored):
+    name, X, y = stored
+    A = X.shape[1]
+    for (sigma,) in reference.under(name, "irelief"):
+        found = iterate(
+            PairSpace(X, y, linear=True),
+            np.full(A, 1 / np.sqrt(A)),
+            float(sigma),
+            max_iter=100,
+            tol=1e-10,
+        )
+        np.testing.assert_allclose(found.weights, reference[f"{name}/irelief/{sigma}"], atol=1e-9)
+        assert found.converged == (name == "park")
