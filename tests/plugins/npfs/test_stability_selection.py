@@ -21,7 +21,6 @@ from fsframe_npfs.engine.bounds import (
     complete_ranks,
     expected_false,
     integrate_paths,
-    largest_tail,
     least_count,
     least_false_rates,
     linear_scores,
@@ -77,35 +76,6 @@ def test_linear_uses_scores_of_features_that_no_list_holds():
     # Lists of one leave most features tied; complete rankings tell them apart.
     assert np.unique(lists.scores).size < 10 < np.unique(complete.scores).size
     assert set(complete.selected) == set(range(8))
-
-
-def test_the_bounds_of_theorems_1_and_2_by_hand():
-    # p = 1000, q = 50, B = 50: θ = 0.05, q²/p = 2.5.
-    assert expected_false(90, 50, 50, 1000, "worst-case") == pytest.approx(2.5 / 0.8)
-    assert expected_false(90, 50, 50, 1000, "unimodal") == pytest.approx(
-        4 * (0.1 + 0.01) / 1.02 * 2.5
-    )
-    assert expected_false(60, 50, 50, 1000, "unimodal") == pytest.approx(2.5 / (2 * 0.19))
-
-
-@pytest.mark.parametrize(
-    ("mean", "n", "least", "r"), [(0.05, 20, 8, -0.25), (0.1, 12, 6, -0.5), (0.02, 30, 10, -0.25)]
-)
-def test_no_r_concave_distribution_has_a_heavier_tail(mean, n, least, r):
-    bound, worst = largest_tail(mean, n, least, r), 0.0
-    draw = np.random.default_rng(0)
-    for _ in range(4000):
-        top = int(draw.integers(least, n + 1))
-        if draw.random() < 0.5:
-            slopes = np.sort(draw.exponential(size=top) * 10 ** draw.uniform(-3, 3))
-        else:
-            slopes = np.full(top, 10 ** draw.uniform(-3, 3))
-        convex = np.concatenate([[0.0], np.cumsum(slopes)]) + 10 ** draw.uniform(-3, 2)
-        mass = convex ** (1 / r)
-        mass /= mass.sum()
-        if mass @ np.arange(top + 1) <= mean * n:
-            worst = max(worst, mass[least:].sum())
-    assert 0.9 * bound < worst <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("q", range(1, 11))
