@@ -241,8 +241,21 @@ def _permuted(self: Any, data: Dataset, j: int, share: float) -> float:
     return (1 + beaten) / 20
 
 
-def _kept(change: Callable[..., Any]) -> Parts:
-    return {"many_kept": lambda self, data: change(self, data)}
+def _without_covariates(self: Any, data: Dataset, j: int, share: float) -> float:
+    if data.covariates is not None:
+        share = Explained.share(self, attrs.evolve(data, covariates=None), j)
+    return Explained.p_value(self, data, j, share)
+
+
+def _first_row_of_its_level(column: np.ndarray) -> np.ndarray:
+    _, first, level = np.unique(column, return_index=True, return_inverse=True)
+    return first[level] * 1.0
+
+
+def _a_share_rounded_down(self: Any, data: Dataset) -> int:
+    if isinstance(self.top, float):
+        return max(1, int(self.top * data.n_features * 0.9))
+    return Explained.many_kept(self, data)
 
 
 _OF_COLUMNS: dict[bytes, np.ndarray] = {}
@@ -340,16 +353,7 @@ FAULTS: dict[tuple[str, str], Fault] = {
         "with 64 added",
     ),
     ("p_values_hold_their_level_given_covariates", "p-values without the covariates"): Fault(
-        {
-            "p_value": lambda self, data, j, share: sound("p_value")(
-                self,
-                data,
-                j,
-                share
-                if data.covariates is None
-                else Explained.share(self, attrs.evolve(data, covariates=None), j),
-            )
-        }
+        {"p_value": _without_covariates}
     ),
     ("row_weights_count_as_copies_or_are_refused", "weights squared"): Fault(
         _with("weights", lambda weights, data: weights ** (2 if data.weight_name else 1))
@@ -368,13 +372,7 @@ FAULTS: dict[tuple[str, str], Fault] = {
     ),
     ("names_of_levels_do_not_matter", "levels as numbers"): Fault(_column(_of_levels(lambda x: x))),
     ("nominal_codes_do_not_order_rows", "levels by first appearance"): Fault(
-        _column(
-            _of_levels(
-                lambda x: (
-                    np.unique(x, return_index=True)[1][np.unique(x, return_inverse=True)[1]] * 1.0
-                )
-            )
-        )
+        _column(_of_levels(_first_row_of_its_level))
     ),
     # The stage before.
     ("upstream_weights_matter_as_declared", "weights of the stage before"): Fault(
@@ -577,17 +575,10 @@ FAULTS: dict[tuple[str, str], Fault] = {
     ),
     # What is kept.
     ("top_is_honoured", "a share of columns rounded down"): Fault(
-        _kept(
-            lambda self, data: (
-                max(1, int(self.top * data.n_features * 0.9))
-                if isinstance(self.top, float)
-                else sound("many_kept")(self, data)
-            )
-        ),
-        "top=0.5 of 6 kept 2",
+        {"many_kept": _a_share_rounded_down}, "top=0.5 of 6 kept 2"
     ),
     ("top_is_honoured", "never all columns"): Fault(
-        _kept(lambda self, data: max(1, min(data.n_features - 1, self.keep_count(99, 3)))),
+        _with("many_kept", lambda kept, data: max(1, min(data.n_features - 1, kept))),
         "top=6 of 6 kept 5",
     ),
     ("a_larger_top_only_adds", "in the order of the table"): Fault(

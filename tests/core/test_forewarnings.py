@@ -12,15 +12,12 @@ from fsframe.errors import Forewarning
 from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Cost
 from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
 from tests.same_process import fsframe
 
 
-def table(p: int = 40) -> Dataset:
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    X = rng.standard_normal((40, p))
-    X[:, 0] += 4 * y
-    return Dataset.from_arrays(X, y)
+def table() -> Dataset:
+    return separated(40, 40, signal=4.0)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "benjamini-hochberg"])

@@ -19,17 +19,14 @@ from fsframe.chains.stage import most_tables_held, route_of, shares_of, working_
 from fsframe.errors import RequestError
 from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.table.dataset import Dataset
+from tests.evaluation.tables import separated
 from tests.same_process import fsframe as fsframe_command
 
 CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
 
 
 def table(n=60, p=5000):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, p))
-    y = np.arange(n) % 2
-    X[:, :3] += 2 * y[:, None]
-    return Dataset.from_arrays(X, y)
+    return separated(n, p, signal=[2.0] * 3)
 
 
 def workers(number, mappable=True):

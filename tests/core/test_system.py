@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,49 +47,39 @@ SIGNAL_NAMES = {
 KEYWORDS = {"preexec_fn", "start_new_session", "process_group", "creationflags", "dir_fd"}
 
 
-def special(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of whatever only some systems have, wherever a module says it."""
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names if alias.name.split(".")[0] in MODULES]
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            of = {"os": OS_NAMES, "signal": SIGNAL_NAMES, "sys": {"platform"}}.get(module, set())
-            names = [module] * (module.split(".")[0] in MODULES and not node.level)
-            names += [alias.name for alias in node.names if alias.name in of]
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            of = {"os": {*OS_NAMES, "name"}, "signal": SIGNAL_NAMES, "sys": {"platform"}}
-            names = [node.attr] * (node.attr in of.get(node.value.id, ()))
-        elif isinstance(node, ast.keyword):
-            names = [node.arg] * (node.arg in KEYWORDS) if node.arg else []
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # Also as text for getattr and hasattr, and paths that only Unix has.
-            text = node.value
-            if text in (OS_NAMES | SIGNAL_NAMES) - _WORDS or text.startswith(_PATHS):
-                names = [text]
-        for name in names:
-            yield getattr(node, "lineno", 0), name
-
-
-_PATHS = ("/proc", "/dev/fd", "/dev/std", "/sys/")
 # Names above that are also words of this program.
-_WORDS = {"alarm", "kill", "nice", "pause", "splice", "sync", "wait"}
+WORDS = {"alarm", "kill", "nice", "pause", "splice", "sync", "wait"}
+
+
+def any_of(names: set[str]) -> str:
+    return f"({'|'.join(sorted(names))})"
+
+
+# Also as text for getattr and hasattr, and paths that only Unix has.
+SPECIAL = [
+    re.compile(pattern)
+    for pattern in (
+        rf"(?:import|from) {any_of(MODULES)}\b",
+        rf"\b(?:os\.|from os import .*\b){any_of({*OS_NAMES, 'name'})}\b",
+        rf"\b(?:signal\.|from signal import .*\b){any_of(SIGNAL_NAMES)}\b",
+        r"\b(?:sys\.|from sys import .*\b)(platform)\b",
+        rf"\b{any_of(KEYWORDS)}=",
+        rf"'{any_of((OS_NAMES | SIGNAL_NAMES) - WORDS)}'",
+        "'(/proc|/dev/fd|/dev/std|/sys/)",
+    )
+]
 
 
 def found(path: Path) -> list[str]:
+    """Whatever only some systems have, wherever the code of a module says it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    documentation = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
     for node in ast.walk(tree):
-        if id(node) in documentation and isinstance(node, ast.Constant):
-            node.value = ""
-    return [f"{path.relative_to(ROOT)}:{line}: {name}" for line, name in special(tree)]
+        # Documentation.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    code = ast.unparse(tree)
+    names = [name for pattern in SPECIAL for name in pattern.findall(code)]
+    return [f"{path.relative_to(ROOT)}: {name}" for name in names]
 
 
 def test_no_other_module_uses_what_only_some_systems_have() -> None:

@@ -167,3 +167,32 @@ def test_the_bill_of_materials_lists_what_is_locked_with_its_licences() -> None:
         each for page in pages.values() for names in page.values() for each in names.split(", ")
     ]
     assert len(told) == len(bill["components"])
+
+
+# They check and build the project; none is imported by it or by a test that has to pass.
+_TOOLS = {
+    *("import-linter", "mkdocs-material", "mkdocstrings[python]", "mypy", "ruff", "setuptools"),
+    *("axe-core-python", "playwright", "pypdf"),
+}
+
+
+def test_every_dependency_is_tested_at_its_lowest_version() -> None:
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    stated = dict(text.split(">=") for text in {text for group in groups for text in group})
+    stated = {name: lowest for name, lowest in stated.items() if name not in _TOOLS}
+    lines = (ROOT / "tests" / "dependencies" / "lowest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    assert set(tested) == set(stated)
+    for name, lowest in stated.items():
+        assert re.fullmatch(rf"{re.escape(lowest)}(\.0)*", tested[name]), name
+
+
+def test_what_is_installed_in_ci_is_fixed_and_high_enough() -> None:
+    lines = (ROOT / "tests" / "dependencies" / "lock.txt").read_text().splitlines()
+    fixed = dict(re.findall(r"^([\w.-]+)==([\w.]+) ;", "\n".join(lines), re.M))
+    assert len(fixed) == len(lines) - 1
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for text in {text for group in groups for text in group}:
+        name, lowest = re.sub(r"\[.*?\]", "", text).split(">=")
+        parts = [[int(part) for part in re.findall(r"\d+", v)] for v in (fixed[name], lowest)]
+        assert parts[0] >= parts[1], f"{name}: run .ci/lock"
