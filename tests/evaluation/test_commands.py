@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import attrs
@@ -63,15 +64,6 @@ def test_evaluate_tells_what_the_library_measures(folder):
     assert [float(row["accuracy"]) for row in rows] == accuracy.values.tolist()
 
 
-def test_evaluate_prints_every_measure_and_where_the_file_is(folder):
-    done = ran(f"evaluate mim:top=2 margin on toy.csv {TWICE}")
-    assert done.code == 0 and done.err == ""
-    for word in ("accuracy", "balanced-accuracy", "auc", "log-loss", "stability φ", "seconds"):
-        assert word in done.out
-    assert "the classifier gives no probabilities" in done.out
-    assert done.out.splitlines()[-1].startswith("run file: ")
-
-
 def test_evaluate_tunes_and_marks_the_curve(folder):
     done = ran(f"evaluate anova-f:top={{1,3}} knn on toy.csv {TWICE} --curve auto")
     assert done.code == 0 and "Chosen inside the folds:" in done.out
@@ -103,7 +95,6 @@ def test_dry_run_prints_a_chain_that_reads_back(folder):
         ("evaluate mim", 2, "on DATA"),
         ("stability mim:top=5 on toy.csv", 4, "not defined for sets of 5 of 5"),
         ("stability mim:top={1,2} on toy.csv", 2, "sets of values"),
-        ("compare mim on toy.csv", 2, "at least two"),
         ("compare 'mim knn' relieff toy.csv", 2, "name the tables"),
         ("compare mim relieff on", 2, "at least one table"),
         ("compare mim:top=0 relief:top=0 on toy.csv", 2, "relief"),
@@ -135,7 +126,10 @@ def test_stability_reports_sizes_in_one_pass(folder):
     ],
 )
 def test_show_and_resume_tell_of_a_protocols_file_what_its_command_told(folder, line):
-    told = ran(f"{line} -o run.h5").out
+    done = ran(f"{line} -o run.h5")
+    told = done.out
+    assert (done.code, done.err) == (0, "") and told.splitlines()[-1].startswith("run file: ")
+    assert ("the classifier gives no probabilities" in told) == ("margin" in line)
     assert ran("resume run.h5 -q") == Done(0, told, "")
     shown = ran("show run.h5")
     assert shown.code == 0 and shown.out.endswith(told)
@@ -402,3 +396,43 @@ def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, monkey
         assert ran(command).code == 0
     # A measure of evaluate likewise.
     assert ran(f"evaluate mim:top=2 on toy.csv --metric protocols/auc {TWICE}").code == 0
+
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    "docs/evaluation.md",
+    "docs/methods/cross-validation.md",
+    "docs/methods/stability.md",
+    "docs/methods/sklearn.md",
+]
+COMMANDS = [
+    (page, line)
+    for page in PAGES
+    for block in re.findall(r"<!-- run -->\n```sh\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    for line in block.strip().splitlines()
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_on_the_pages_run(page, line, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    line = re.sub(r"(?<= )examples/", f"{ROOT}/examples/", line.removeprefix("fsframe "))
+    if line.startswith(("evaluate", "stability")) and "--no-out" not in line:
+        line += " --no-out"
+    done = ran(f"{line} -q")
+    assert done.code == 0, done.err
+    assert done.out
+
+
+def test_the_python_on_the_page_runs(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/evaluation.md").read_text()
+    (block,) = re.findall(r"<!-- run -->\n```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "docs/evaluation.md", "exec"), {})
+    assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}, φ = 0\.\d\d\n", capsys.readouterr().out)
+
+
+def test_every_page_shows_a_command_and_the_factor_is_that_of_the_formula():
+    assert {page for page, _ in COMMANDS} == set(PAGES)
+    corrected, naive = (1 / 100 + 1 / 9) ** 0.5, (1 / 100) ** 0.5
+    assert f"{corrected / naive:.1f}" in (ROOT / "docs/evaluation.md").read_text()

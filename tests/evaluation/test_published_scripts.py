@@ -82,7 +82,7 @@ def test_the_error_of_folds_is_that_of_a_difference_to_ten_repetitions():
 
 
 def test_the_reasons_told_are_those_that_the_stored_results_bear_out():
-    from margin_gaps import IM4E_SETS, Evidence, explained, rows_of
+    from margin_gaps import IM4E_SETS, Evidence, explained, rows_of, screen
 
     told = rows_of(RESULTS / "margin-why.csv")
     figures = rows_of(RESULTS / "margin.csv")
@@ -95,6 +95,9 @@ def test_the_reasons_told_are_those_that_the_stored_results_bear_out():
         if share := re.search(r"the larger class \(([\d.]+)\)", row["observed"]):
             evidence.majority[IM4E_SETS.get(row["set"], row["set"])] = float(share[1])
     assert [*explained(figures, evidence)] == [[*row.values()] for row in told]
+    # Of no stored figure is the screen the reason.
+    near = {"set": "COL", "method": "3NN", "published %": 74.0, "difference": 6.0}
+    assert screen(near, evidence).startswith("the screen of 500 genes")
 
 
 def test_a_table_grows_and_stored_figures_keep_their_day_and_code(tmp_path, monkeypatch, capsys):
