@@ -26,10 +26,9 @@ from fsframe.registry import classifiers
 from fsframe.remarks import remark
 from fsframe.show.progress import Pace, ProgressBars, progress_shown
 from fsframe.storage import RunRecord
-from fsframe.table.annotated import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import is_frame, with_columns
+from fsframe.table.frames import is_annotated, is_frame, is_labelled, with_columns
 from fsframe.table.read import read
 from fsframe.table.reader import find_table, in_parts
 from fsframe.table.roles import side_roles

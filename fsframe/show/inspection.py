@@ -20,14 +20,14 @@ from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableErr
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.inspection_display import Inspection, PartsInspection
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
-from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
+from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.dialect import has_decimal_comma
 from fsframe.table.doubts import SETTLES, as_words, in_order, in_short
-from fsframe.table.frames import is_frame
+from fsframe.table.frames import FrameColumns, is_frame
 from fsframe.table.label_guess import (
     LabelGuess,
     guess_label,
@@ -72,7 +72,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         raise RequestError(f"{', '.join(form)}: for files, not for {type(path).__name__}")
     try:
         if framed:
-            found = contents_of_frame(path, "data")
+            found = FrameColumns(path, "data").contents()
         else:
             found = contents(path, label=options.get("label"), **form)
     except UntidyTableError as error:

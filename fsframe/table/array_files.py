@@ -1,4 +1,4 @@
-"""Arrays of NPZ and HDF5 files, and the tables that arrays with annotations make."""
+"""Arrays of NPZ and HDF5 files and of AnnData, and the tables that they make."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,24 +17,21 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import column_block, unlabelled_left_out, without_codes
+from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out, without_codes
 from fsframe.table.cells import Missing
-from fsframe.table.columns import (
-    check_columns,
-    check_names,
-    column_word,
-    feature_warnings,
-)
-from fsframe.table.dataset import Dataset
-from fsframe.table.labels import LabelColumn, cells_of_array, missing_cells
-from fsframe.table.reader import ArrayTable, Form, table_name
-from fsframe.table.roles import Layout, spelled_out
+from fsframe.table.column_facts import Block
+from fsframe.table.dialect import quoted
+from fsframe.table.frames import cells_of, column_texts, columns_of, is_category
+from fsframe.table.labels import cells_of_array, missing_cells
+from fsframe.table.reader import ArrayTable, Form
+from fsframe.table.table_columns import Table, Taken, Values
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
     decompressed_bound,
     shown,
 )
+from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
     from fsframe.table.hdf5 import Hdf5Arrays
@@ -217,95 +214,146 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
     return array
 
 
-def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str | None) -> Dataset:
-    """Build a Dataset from arrays, with the roles of columns given to `fsframe.read`.
+@attrs.frozen(kw_only=True, eq=False)
+class ArrayColumns(Table):
+    """Features, in memory or read by columns, followed by the label and other annotations.
 
-    DataError if the content cannot be used; the message names row and column, counted from 1.
+    An annotation with the name of a feature comes last, and only `own_label` can be one.
+
+    Parameters
+    ----------
+    arrays : ArrayTable
+    form : str
+        The format.
+    typed : set of str
+        Annotations of a categorical type.
     """
-    path, p = table.path, table.X.shape[1]
-    names, label = table.feature_names, roles["label"]
-    # Annotations are numbered after the features; a feature hides one of the same name.
-    others = [name for name in table.others if name not in names]
-    named = table.label_name if label is None and table.y is not None else label
-    wanted = spelled_out({**roles, "label": named}, names)
-    asked = check_columns(names, p, path, wanted, beside=others)
 
-    def column(place: int) -> tuple[str, Any]:
-        """Name and values of a column: a feature, or an annotation of the rows."""
-        if place >= p:
-            return others[place - p], table.others[others[place - p]]
-        return names[place], column_block(table.X, place, place + 1)[:, 0]
+    arrays: ArrayTable
+    form: str = ""
+    typed: frozenset[str] = frozenset()
 
-    # Its name means the label array, even if a feature has the same name.
-    own_label = label is None or label == table.label_name
-    asked = {**asked, "label": [] if own_label else asked["label"]}
-    layout = Layout.of(asked, p, wanted)
-    columns, place = layout.features, layout.label
-    label_name, raw = (table.label_name, table.y) if place is None else column(place)
-    if raw is None:
-        raise DataError(table.no_label)
-    if not columns:
-        raise DataError(f"{path} has no feature besides the label")
-    if table.names:
-        check_names(names, columns, path)
-    check_names([label_name], [0], path)
-    of_label = LabelColumn(
-        name=label_name,
-        table=path,
-        decimal=".",
-        can_be_left_out=not own_label and isinstance(table.X, np.ndarray),
-    )
-    found = of_label.read(cells_of_array(raw), task)
-    warnings = [*found.notes]
-    kept = tuple(names[column] for column in columns)
+    @classmethod
+    def of(cls, arrays: ArrayTable, **further: Any) -> ArrayColumns:
+        """The columns of `arrays`, with `further` fields."""
+        features = arrays.feature_names
+        known = {*features}
+        others = sorted(arrays.others, key=known.__contains__)
+        own = None if arrays.y is None else len(features) + others.index(arrays.label_name)
+        return cls(
+            arrays=arrays,
+            names=(*features, *others),
+            beside=tuple(name for name in others if name not in known),
+            own_label=own,
+            no_label=arrays.no_label,
+            row_names=arrays.samples,
+            decimal=".",
+            leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
+            notes=arrays.notes,
+            **further,
+        )
 
-    def where(row: int, place: int) -> str:
-        return f"{path}, row {row + 1}, {column_word(columns[place], kept[place])}"
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.arrays.path
 
-    X: Any = table.X
-    if isinstance(X, np.ndarray):
-        X = X if len(columns) == p else X[:, columns]
-        small = X.dtype in (np.uint8, np.int8)
-        X = np.ascontiguousarray(X, dtype=None if small else np.float64)
-    elif len(columns) < p:
-        X = X.take(np.array(columns))
-    warnings += feature_warnings(X, kept, where=where)
-    return Dataset.from_arrays(
-        X,
-        found.values,
-        kept,
-        categorical=layout.categorical,
-        keep=layout.keep,
-        name=table_name(path),
-        label_name=label_name,
-        task=found.task,
-        warnings=(*table.notes, *warnings),
-        **layout.of_rows(column),
-    )
+    @property
+    def n_fields(self) -> int:
+        """Number of features."""
+        return int(self.arrays.X.shape[1])
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.arrays.X.shape[0])
 
-def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
-    """The rows in which `label`, a feature or an annotation, has a value.
+    def is_typed(self, column: int) -> bool:
+        """Whether an annotation has a categorical type."""
+        return column >= self.n_fields and self.names[column] in self.typed
 
-    RequestError if there is no such column, or the features stay in their file.
-    """
-    named = label in table.others or label in table.feature_names
-    if not named or not isinstance(table.X, np.ndarray):
-        raise cannot_leave_rows_out(f"the arrays of {table.path}")
-    values = table.others.get(str(label))
-    if values is None:
-        values = table.X[:, table.feature_names.index(str(label))]
-    known = ~missing_cells(cells_of_array(values))
-    if known.all():
-        return table
-    return attrs.evolve(
-        table,
-        X=table.X[known],
-        y=None if table.y is None else table.y[known],
-        beside={key: cells[known] for key, cells in table.beside.items()},
-        samples=table.samples and tuple(compress(table.samples, known)),
-        notes=(*table.notes, unlabelled_left_out(int((~known).sum()))),
-    )
+    def _array(self, column: int) -> NDArray[Any]:
+        """A column as it is kept."""
+        X = self.arrays.X
+        if column >= self.n_fields:
+            return self.arrays.others[self.names[column]]
+        if is_sparse(X):
+            return X[:, [column]].toarray()[:, 0]
+        return np.asarray(column_block(X, column, column + 1))[:, 0]
+
+    def labelled_rows(self, label: str | int | None) -> ArrayColumns:
+        """The rows in which `label`, a feature or an annotation, has a value.
+
+        RequestError if there is no such column, or the features stay in their file.
+        """
+        arrays = self.arrays
+        if label not in self.names or not isinstance(arrays.X, np.ndarray):
+            raise cannot_leave_rows_out(f"the arrays of {self.path}")
+        values = arrays.others.get(str(label))
+        if values is None:
+            values = self._array(self.names.index(str(label)))
+        known = ~missing_cells(cells_of_array(values))
+        if known.all():
+            return self
+        kept = attrs.evolve(
+            arrays,
+            X=arrays.X[known],
+            y=None if arrays.y is None else arrays.y[known],
+            beside={key: cells[known] for key, cells in arrays.beside.items()},
+            samples=arrays.samples and tuple(compress(arrays.samples, known)),
+            notes=(*arrays.notes, unlabelled_left_out(int((~known).sum()))),
+        )
+        return ArrayColumns.of(kept, form=self.form, takes_codes=self.takes_codes)
+
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """The features `columns`, and the others as numbers or texts."""
+        X = self.arrays.X
+        if isinstance(X, np.ndarray):
+            X = X if len(columns) == self.n_fields else X[:, columns]
+            small = X.dtype in (np.uint8, np.int8)
+            X = np.ascontiguousarray(X, dtype=None if small else np.float64)
+        elif len(columns) < self.n_fields:
+            X = X[:, columns] if is_sparse(X) else X.take(np.array(columns))
+        further = (column for column in (label, *beside) if column is not None)
+        return Taken(X, {column: cells_of_array(self._array(column)) for column in further})
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """Features as texts, empty where missing, one after the other."""
+        for column in columns:
+            cells = self._array(column).tolist()
+            yield column, ["" if cell != cell else str(cell) for cell in cells]
+
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        for cells in zip(*map(self._array, columns), strict=True):
+            # str of a NumPy number is the shortest text that parses to the same number.
+            yield ["" if cell != cell else quoted(str(cell), ",") for cell in cells]
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        X, texts = np.full((self.n_rows, len(columns)), np.nan), {}
+        for place, column in enumerate(columns):
+            values = self._array(column)
+            if values.dtype.kind in "UO":
+                texts[column] = [str(text).strip() or None for text in values.tolist()]
+            else:
+                X[:, place] = values
+        return X, texts
+
+    def column_blocks(self) -> Iterator[Block]:
+        """The features many at a time, as they may be read from their file, then the others."""
+        p = self.n_fields
+        for start in range(0, p, self._width):
+            block = column_block(self.arrays.X, start, min(start + self._width, p))
+            yield start, np.asarray(block, dtype=np.float64), {}
+        yield p, *self._values(range(p, len(self.names)))
+
+    def _about(self) -> dict[str, Any]:
+        arrays = self.arrays
+        return {
+            "form": self.form,
+            "named": arrays.names is not None or bool(arrays.beside),
+            "beside": len(arrays.beside),
+            "without_label": "" if arrays.others else arrays.no_label,
+        }
 
 
 def cannot_leave_rows_out(what: str) -> RequestError:
@@ -314,3 +362,48 @@ def cannot_leave_rows_out(what: str) -> RequestError:
         f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
         "without a label out of it"
     )
+
+
+def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -> ArrayColumns:
+    """The features of an AnnData, from a layer or from `X` if it is None, and the columns of `obs`.
+
+    Sparse values stay sparse if that saves memory.
+
+    Raises
+    ------
+    DataError
+        If there is no such layer, no label is named, or a role does not apply to numbers.
+    RequestError
+        If rows without a label are to be left out.
+    """
+    label = roles["label"]
+    if not isinstance(label, str):
+        raise DataError(
+            "name the column of obs that is the label (label=): "
+            f"{', '.join([str(name) for name in given.obs.columns][:12]) or '—'}"
+        )
+    if roles["ordinal"] or roles["dates"]:
+        raise DataError(
+            "features of an AnnData are numbers: ordinal and dates do not apply to them"
+        )
+    if roles["missing_label"] is not None:
+        raise RequestError("missing_label is for data frames: select the rows of the AnnData")
+    if layer is not None and layer not in given.layers:
+        known_layers = list(given.layers)
+        raise DataError(
+            f"the AnnData has no layer {layer!r}{did_you_mean(layer, known_layers)}; it has "
+            f"{', '.join(known_layers) or 'none'}"
+        )
+    X = given.X if layer is None else given.layers[layer]
+    obs = columns_of(given.obs)
+    arrays = ArrayTable(
+        path=Path("the AnnData"),
+        X=X.tocsc() if is_sparse(X) else np.asarray(X),
+        names=tuple(map(str, given.var_names)),
+        beside={
+            name: np.asarray(cells_of(column) if name == label else column_texts(column))
+            for name, column in obs
+        },
+    )
+    typed = frozenset(name for name, column in obs if is_category(column.dtype))
+    return ArrayColumns.of(arrays, typed=typed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,18 +13,16 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import EXACT, check_spelled
-from fsframe.table.cells import BadColumn
 from fsframe.table.column_kinds import ColumnKind, ColumnNote, WordsRead, coded_together
 from fsframe.table.column_names import is_usual_label
 from fsframe.table.columns import check_columns, check_finite, check_names
-from fsframe.table.labels import LabelColumn
+from fsframe.table.labels import Cells, missing_cells, read_label
 from fsframe.table.roles import ROLES, Layout, names_of, only, side_roles, spelled_out
-from fsframe.table.table_columns import Columns, not_numbers, way
+from fsframe.table.table_columns import BadColumn, Table, not_numbers, way
 from fsframe.table.text_file import is_number, known_texts
 from fsframe.text import counted, some_of
 
 if TYPE_CHECKING:
-    from fsframe.table.column_facts import Contents
     from fsframe.table.doubts import Doubts
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
@@ -36,25 +33,22 @@ Parts = dict[str, Any]
 
 
 def from_columns(
-    table: Columns,
+    table: Table,
     roles: Mapping[str, Any],
     task: str | None,
     *,
     given: Mapping[str, Any],
-    contents: Callable[[], Contents],
 ) -> Parts:
     """The contents of a table whose columns have these roles.
 
     Parameters
     ----------
-    table : Columns
+    table : Table
     roles : mapping of str to argument
         The arguments of `fsframe.read` that concern columns.
     task : {"classification", "regression"}, optional
     given : mapping of str to JSON values
         The arguments of `fsframe.read`.
-    contents : callable
-        Returns the facts of all columns, which doubts need.
 
     Raises
     ------
@@ -63,16 +57,26 @@ def from_columns(
     UntidyTableError
         If the label is not named and may be another column than the last.
     """
-    n, guessed = table.n_fields, roles["label"] is None
+    n, own = table.n_fields, table.own_label
+    if roles["label"] is None and own is not None:
+        roles = {**roles, "label": table.names[own]}
+    guessed = roles["label"] is None
     # Texts in columns of events, and of side roles except for times, are categories.
     sides = [role.name for role in side_roles() if role.name != "time"]
     worded = [name for role in ("event", *sides) for name in names_of(roles.get(role))]
-    if not table.names:
+    names = table.names[:n] if table.spelled_names else None
+    if names is None:
         # Without a line of names, such roles are assigned later, by the names f1, f2, ….
         later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
         roles = {**roles, **dict.fromkeys(later)}
-    roles = spelled_out(roles, table.names)
-    asked = check_columns(table.names, n, table.what, roles, beside=table.beside, label_among=n)
+    roles = spelled_out(roles, names)
+    among = 0 if table.no_label else n
+    asked = check_columns(names, n, table.what, roles, beside=table.beside, label_among=among)
+    if guessed and table.no_label:
+        raise DataError(table.no_label)
+    if own is not None and roles["label"] == table.names[own]:
+        # Its name means the label by itself, even if a feature has the same name.
+        asked = {**asked, "label": [own]}
     warnings: list[str] = []
     place, dropped = only(asked, "label"), set(asked["drop"])
     # The first column stays if something is declared for it; a feature without a name is an error.
@@ -96,49 +100,35 @@ def from_columns(
         # Imported here, since most tables raise none.
         from fsframe.table.doubts import Doubts
 
-        return Doubts(contents, given, taken_up)
+        return Doubts(table.contents, given, taken_up)
 
+    # An annotation may have the name of a feature.
+    together = [[*layout.features, place]]
+    if place >= n:
+        together = [layout.features, [place]]
     try:
-        names, label_name = _names(table, layout.features, place)
+        for places in together if names else ():
+            check_names(table.names, places, table.what, in_line=table.takes_codes)
     except DataError as error:
+        if table.no_label:
+            raise
         if guessed:
             doubts().check_default_label(place, task)
         raise doubts().untidy(str(error), place) from None
-    parts = assembled(
-        table,
-        layout,
-        names,
-        label_name,
-        task,
-        roles=roles,
-        worded=worded,
-        doubts=doubts,
-    )
+    parts = assembled(table, layout, task, roles=roles, worded=worded, doubts=doubts)
     return {**parts, "warnings": (*warnings, *parts["warnings"])}
 
 
-def features_only(table: Columns, worded: Sequence[str] = ()) -> Parts:
+def features_only(table: Table, worded: Sequence[str] = ()) -> Parts:
     """The contents of a table that has no label: all its columns are features."""
-    names = table.names or ()
-    if not names:
+    if not table.names:
         raise DataError(f"{table.what} has no column; a table needs at least one feature")
-    return assembled(table, Layout.of({}, len(names), {}), names, worded=worded)
-
-
-def _names(table: Columns, columns: Sequence[int], place: int) -> tuple[tuple[str, ...], str]:
-    if table.names is None:
-        # Numbered by place in the file, since a run finds its columns in other tables by name.
-        return tuple(f"f{column + 1}" for column in columns), "class"
-    names = (*table.names, *table.beside)
-    check_names(names, [*columns, place], table.what, in_line=table.takes_codes)
-    return tuple(names[column] for column in columns), names[place]
+    return assembled(table, Layout.of({}, len(table.names), {}), worded=worded)
 
 
 def assembled(
-    table: Columns,
+    table: Table,
     layout: Layout,
-    names: Sequence[str],
-    label_name: str = "class",
     task: str | None = None,
     *,
     roles: Mapping[str, Any] | None = None,
@@ -149,12 +139,9 @@ def assembled(
 
     Parameters
     ----------
-    table : Columns
+    table : Table
     layout : Layout
         If it has no label, the result has none.
-    names : sequence of str
-        Names of the features.
-    label_name : str
     task : {"classification", "regression"}, optional
     roles : mapping of str to argument, optional
         The arguments of `fsframe.read`: `dates`, `missing_label`, and whether there is a `label`.
@@ -172,16 +159,21 @@ def assembled(
         raise DataError(f"{table.what} has no rows, only names of columns")
     roles, layout = roles or {}, table.by_type(layout)
     columns, place = layout.features, layout.label
+    # Numbered by place in the file, since a run finds its columns in other tables by name.
+    names = tuple(table.names[column] for column in columns)
+    named = table.spelled_names is not None and place is not None
+    label_name = table.names[place] if named and place is not None else "class"
     guessed = doubts is not None and roles["label"] is None
     mask = np.array(layout.categorical, dtype=bool)
     beside = [column for column in (layout.groups, layout.weight) if column is not None]
     taken = table.taken(columns, place, beside)
     X, cells = taken.X, dict[int, Any](taken.texts)
+    if layout.orders:
+        X = _writable(X, table)
     warnings: list[str] = []
     at = {column: k for k, column in enumerate(columns)}
     undeclared = [c for c in taken.bad if not mask[at[c]] and c not in layout.orders]
-    usual = bool(table.names) and is_usual_label(label_name)
-    if guessed and not usual:
+    if guessed and not (named and is_usual_label(label_name)):
         assert doubts is not None and place is not None
         asked = doubts()
         if asked.looks_doubtful(table, cells[place], bool(undeclared)):
@@ -191,9 +183,13 @@ def assembled(
     label = None
     if place is not None:
         with _adding_errors_to(problems):
-            label = _label(table, place, label_name, guessed).read(
+            label = read_label(
+                table,
+                place,
+                label_name,
                 _with_decimal_points(table, cells[place]),
                 task,
+                guessed=guessed,
                 leave_out=roles["missing_label"] == "drop",
             )
             warnings += label.notes
@@ -238,7 +234,7 @@ def assembled(
         notes.append(f"{taken.coded} cells that hold {taken.codes} were taken as missing")
     return {
         "X": X,
-        "feature_names": tuple(names),
+        "feature_names": names,
         "categorical": mask,
         "y": None if label is None else label.values,
         "label_name": label_name,
@@ -250,6 +246,18 @@ def assembled(
     }
 
 
+def _writable(X: Any, table: Table) -> NDArray[Any]:
+    """The features, in memory, so that ranks can be written into them."""
+    if hasattr(X, "read") and not hasattr(X, "take_rows"):
+        raise DataError(
+            f"{table.what}: columns of a table that stays in its file cannot be ranked; read it "
+            "into memory (in_memory=True)"
+        )
+    dense = X.read(0, X.shape[1]) if hasattr(X, "read") else X
+    fit = dense.flags.writeable and dense.dtype != np.int8
+    return dense if fit else np.array(dense, dtype=np.float64)
+
+
 @contextmanager
 def _adding_errors_to(problems: list[str]) -> Iterator[None]:
     """Add errors to `problems`, to be reported together."""
@@ -259,45 +267,26 @@ def _adding_errors_to(problems: list[str]) -> Iterator[None]:
         problems.append(str(error))
 
 
-def _column_name(table: Columns, column: int) -> str:
-    return (*table.names, *table.beside)[column] if table.names else f"column {column + 1}"
+def _column_name(table: Table, column: int) -> str:
+    return table.names[column] if table.spelled_names else f"column {column + 1}"
 
 
-def _label(table: Columns, place: int, name: str, guessed: bool) -> LabelColumn:
-    return LabelColumn(
-        name=name,
-        table=table.what,
-        where=lambda row: table.where(row, place),
-        row=table.row,
-        missing=_missing_in(table, place),
-        decimal=table.decimal,
-        typed=table.is_typed(place),
-        guessed=guessed,
-    )
-
-
-def _missing_in(table: Columns, column: int) -> Callable[[str], bool]:
-    """The test for missing values of a column; a level of a categorical type is never missing."""
-    return operator.not_ if table.is_typed(column) else table.missing
-
-
-def _with_decimal_points(table: Columns, cells: Any) -> Any:
+def _with_decimal_points(table: Table, cells: Any) -> Any:
     """The cells of a label with points for decimal commas."""
     if table.decimal != ",":
         return cells
     return [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in cells]
 
 
-def _missing_beside(table: Columns, layout: Layout, cells: Mapping[int, Any]) -> dict[int, str]:
+def _missing_beside(table: Table, layout: Layout, cells: Mapping[int, Any]) -> dict[int, str]:
     """Messages about the first missing group and the first missing weight, by column."""
     missing: dict[int, str] = {}
     for column in sorted({layout.groups, layout.weight} - {None, layout.label}):  # type: ignore[type-var]
         assert column is not None
-        absent = {text for text in set(cells[column]) if table.missing(text)}
-        if not absent:
+        absent = np.flatnonzero(missing_cells(cells[column], table.missing))
+        if not absent.size:
             continue
-        row = next(row for row, text in enumerate(cells[column]) if text in absent)
-        where = table.where(row, column)
+        where = table.where(int(absent[0]), column)
         if column == layout.weight:
             missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
         else:
@@ -308,7 +297,9 @@ def _missing_beside(table: Columns, layout: Layout, cells: Mapping[int, Any]) ->
     return missing
 
 
-def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
+def _weights(table: Table, column: int, texts: Cells) -> Any:
+    if isinstance(texts, np.ndarray):
+        return texts
     plain = [text.replace(",", ".") if table.decimal == "," else text for text in texts]
     for row, text in enumerate(plain):
         if not is_number(text):
@@ -318,7 +309,7 @@ def _weights(table: Columns, column: int, texts: Sequence[str]) -> list[float]:
     return [float(text) for text in plain]
 
 
-def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> None:
+def _check_whole(table: Table, columns: Sequence[int], X: NDArray[Any]) -> None:
     """Refuse columns in which two whole numbers, as spelled, become the same float64."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not columns:
         return
@@ -329,7 +320,7 @@ def _check_whole(table: Columns, columns: Sequence[int], X: NDArray[Any]) -> Non
 
 
 def _read_words(
-    table: Columns,
+    table: Table,
     bad: Mapping[int, BadColumn],
     layout: Layout,
     mask: NDArray[np.bool_],
@@ -351,7 +342,7 @@ def _read_words(
         if order == () and column not in bad:
             X[:, place] = words.ranked(names[place], X[:, place])
             continue
-        cells = known_texts(texts, _missing_in(table, column))
+        cells = known_texts(texts, table.missing_in(column))
         values = words.numbers(place, names[place], cells, order=order, nominal=bool(mask[place]))
         if values is not None:
             X[:, place] = values

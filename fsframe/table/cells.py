@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.dialect import delimiter_name, unquote
+from fsframe.table.table_columns import BadColumn, Table, Taken
 from fsframe.table.text_file import check_size, is_missing, is_number
 
 if TYPE_CHECKING:
@@ -86,16 +87,6 @@ _FEW = 16
 """Columns are taken from a block one by one if fewer than one in this many is wanted."""
 
 
-@attrs.define
-class BadColumn:
-    """A column with cells that are neither numbers nor missing: the first, and their number."""
-
-    column: int
-    row: int
-    text: str
-    count: int
-
-
 @attrs.frozen
 class Missing:
     """Decides whether a cell is missing.
@@ -119,38 +110,8 @@ class Missing:
         return tuple(float(code) for code in self.codes if is_number(code))
 
 
-@attrs.define
-class Taken:
-    """Columns taken from a text.
-
-    Parameters
-    ----------
-    X : (n_rows, n_columns) float64, or uint8
-        NaN if missing or `bad`. Bytes if all cells are single digits.
-    texts : dict of column to list of str
-        Without quotes and outer blanks. The label of a data frame is an array if it is numeric.
-    bad : dict of column to BadColumn
-    coded : int
-        Cells that held a code for a missing value.
-    codes : str
-        These codes, in words.
-    spelled : list of int
-        Columns of a data frame that hold numbers as text.
-    truths : list of int
-        Columns of a data frame that hold truth values.
-    """
-
-    X: NDArray[Any]
-    texts: dict[int, Any]
-    bad: dict[int, BadColumn] = attrs.field(factory=dict)
-    coded: int = 0
-    codes: str = ""
-    spelled: list[int] = attrs.field(factory=list)
-    truths: list[int] = attrs.field(factory=list)
-
-
 @attrs.frozen(kw_only=True, eq=False)
-class CellText:
+class CellText(Table):
     """Records of a text, which end with it.
 
     Its methods raise DataError, naming the line, at a record that is blank or has a wrong number of
@@ -169,9 +130,10 @@ class CellText:
     sign : int
         The byte that stands for the delimiter.
     n_fields : int
-    names : tuple of str or None
-        The line of names before the records; None if there is none. An unnamed column has an empty
-        name.
+    names : tuple of str
+        ``f1, f2, …`` without a line of names. An unnamed column has an empty name.
+    spelled_names : tuple of str or None
+        The names with quotes and blanks, as in the file; None if there is no line of names.
     decimal : str
         ``"."`` or ``","``.
     free : int
@@ -188,7 +150,7 @@ class CellText:
     delimiter: str
     sign: int
     n_fields: int
-    names: tuple[str, ...] | None
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
     decimal: str
     free: int
     quoted: bool
@@ -226,7 +188,7 @@ class CellText:
         line, expected = self.line(row), self.n_fields
         if not record.strip(b" "):
             raise DataError(f"{self.path}, line {line} is blank; take it out, or fill it in")
-        model = "the line of names" if self.names else "the first line"
+        model = "the line of names" if self.spelled_names else "the first line"
         hint = ""
         if found == expected + 1 and record.rstrip(b" ").endswith(bytes([self.sign])):
             hint = f"; it ends in a {delimiter_name(self.delimiter)}"
@@ -237,8 +199,7 @@ class CellText:
             f"(delimiter: {delimiter_name(self.delimiter)}){hint}"
         )
 
-    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        """The fields of some columns as spelled, quotes and blanks included, row by row."""
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
         for lists in self._columns_of_blocks(columns):
             yield from map(list, zip(*lists, strict=True))
 
@@ -300,7 +261,7 @@ class CellText:
             return np.empty((len(cells) // n, 0)), words
         together = columns[-1] - columns[0] + 1 == len(columns)
         where: Any = slice(columns[0], columns[-1] + 1) if together else np.asarray(columns, int)
-        values = self._values(cells, block).reshape(-1, n)[:, where]
+        values = self._as_numbers(cells, block).reshape(-1, n)[:, where]
         self._set_odd_cells(values, cells, columns, row, taken)
         return values, words
 
@@ -385,7 +346,7 @@ class CellText:
         assert len(cells) == len(ends), (len(cells), len(ends))
         return cells
 
-    def _values(self, cells: list[str] | pl.Series, block: bytes) -> NDArray[np.float64]:
+    def _as_numbers(self, cells: list[str] | pl.Series, block: bytes) -> NDArray[np.float64]:
         """All cells of a block as numbers, NaN where they are not plain ones."""
         if isinstance(cells, list):
             if self.decimal == ",":

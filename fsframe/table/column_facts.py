@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
-from fsframe.table.frames import FrameColumns, columns_of, is_category, series_values
 from fsframe.table.number_spellings import odd_cells
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
@@ -336,33 +335,6 @@ class Contents:
         if isinstance(values, Words):
             return values.levels
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
-
-
-DATA_FRAME = "data frame"
-"""`Contents.form` of a data frame."""
-
-
-def contents_of_frame(frame: Any, name: str) -> Contents:
-    """The contents of a data frame, which messages call `name`."""
-    columns = columns_of(frame)
-    typed = tuple(k for k, (_, series) in enumerate(columns) if is_category(series.dtype))
-
-    def column(k: int) -> Column:
-        return series_values(columns[k][1])
-
-    names = [title for title, _ in columns]
-    blocks = (one_column(k, column(k)) for k in range(len(names)))
-    return gathered(
-        blocks, column, path=Path(name), form=DATA_FRAME, names=names, n_rows=len(frame),
-        takes_codes=False, typed=typed, row_names=FrameColumns(frame).has_row_names,
-    )  # fmt: skip
-
-
-def one_column(column: int, values: Column) -> Block:
-    """One column as a block."""
-    if isinstance(values, list):
-        return column, np.full((len(values), 1), np.nan), {column: values}
-    return column, values[:, None], {}
 
 
 def gathered(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.annotated import AnnotatedColumns, is_annotated, is_labelled, of_labelled
+from fsframe.table.array_files import annotated_columns
 from fsframe.table.arrays import (
     as_groups,
     as_labels,
@@ -24,7 +24,6 @@ from fsframe.table.arrays import (
     whole_weights,
 )
 from fsframe.table.assembly import features_only, from_columns
-from fsframe.table.column_facts import Contents, contents_of_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -33,7 +32,14 @@ from fsframe.table.column_kinds import (
     level_text,
 )
 from fsframe.table.columns import feature_warnings
-from fsframe.table.frames import FrameColumns, check_same_order, is_frame
+from fsframe.table.frames import (
+    FrameColumns,
+    check_same_order,
+    is_annotated,
+    is_frame,
+    is_labelled,
+    of_labelled,
+)
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import Keys, as_keys, asked_sides, names_of, said, spelled_out
 from fsframe.table.side_columns import (
@@ -44,7 +50,7 @@ from fsframe.table.side_columns import (
     numbers_as_codes,
     signed_times,
 )
-from fsframe.table.table_columns import Columns
+from fsframe.table.table_columns import Table
 from fsframe.text import did_you_mean
 
 __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
@@ -344,7 +350,7 @@ class Dataset(FrozenTable):
         nominal = categorical if isinstance(categorical, bool) else as_keys(categorical)
         beside: dict[str, Any] = {}
         if is_annotated(frame):
-            table: Columns = AnnotatedColumns.of(frame, layer, roles)
+            table: Table = annotated_columns(frame, layer, roles)
             beside = {name: frame.obs[name] for name in frame.obs}
         else:
             table = FrameColumns(frame)
@@ -354,7 +360,6 @@ class Dataset(FrozenTable):
             task if event is None else "regression",
             name,
             given=said({**roles, "drop": as_keys(drop), "categorical": nominal}),
-            contents=lambda: contents_of_frame(frame, name),
         )
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event, beside).encoded(encode)
@@ -568,19 +573,24 @@ class Dataset(FrozenTable):
 
 
 def dataset_of(
-    table: Columns,
-    roles: Mapping[str, Any],
-    task: str | None,
-    name: str,
-    *,
-    given: Mapping[str, Any],
-    contents: Callable[[], Contents],
+    table: Table, roles: Mapping[str, Any], task: str | None, name: str, given: Mapping[str, Any]
 ) -> Dataset:
     """The Dataset called `name` of a table, without the roles that a Dataset gives its columns.
 
     The other arguments are those of `fsframe.table.assembly.from_columns`.
     """
-    parts = from_columns(table, roles, task, given=given, contents=contents)
+    parts = from_columns(table, roles, task, given=given)
     data = Dataset.from_arrays(**parts, name=name)
-    reviewed = feature_warnings(data.matrix, data.feature_names, takes_codes=table.takes_codes)
-    return attrs.evolve(data, warnings=(*data.warnings, *reviewed))
+    place = {title: column for column, title in enumerate(table.names[: table.n_fields])}
+
+    def where(row: int, column: int) -> str:
+        return table.where(row, place[data.feature_names[column]])
+
+    # Dense values were checked already.
+    reviewed = feature_warnings(
+        data.matrix,
+        data.feature_names,
+        takes_codes=table.takes_codes,
+        where=None if data.in_memory else where,
+    )
+    return attrs.evolve(data, warnings=(*table.notes, *data.warnings, *reviewed))

@@ -19,7 +19,7 @@ from fsframe.table.column_names import is_usual_label, likely_names, names_raise
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, as_keys, shortened
-from fsframe.table.table_columns import Columns
+from fsframe.table.table_columns import Table
 from fsframe.table.text_file import is_number
 from fsframe.text import list_part
 
@@ -54,13 +54,13 @@ class Doubts:
     def _seen(self) -> Contents:
         return self.contents()
 
-    def looks_doubtful(self, table: Columns, cells: Cells, other_texts: bool) -> bool:
+    def looks_doubtful(self, table: Table, cells: Cells, other_texts: bool) -> bool:
         """Whether it is doubtful that the last column is the label, so that all must be examined.
 
         Its name is not usual. `cells` are its numbers or texts; `other_texts` says whether other
         columns hold undeclared text.
         """
-        names = table.names or ()
+        names = table.names if table.spelled_names else ()
         if other_texts or any(map(is_usual_label, names)) or names_raise_doubts(names):
             return True
         if isinstance(cells, np.ndarray):

@@ -1,9 +1,10 @@
-"""The columns of data frames, with their names and kinds."""
+"""The columns of data frames, with their names and kinds; arrays of xarray as data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import EXACT
-from fsframe.table.cells import BadColumn, Taken
 from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
+from fsframe.table.dialect import quoted
 from fsframe.table.number_spellings import numbers_in, plain_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.table_columns import Columns
+from fsframe.table.table_columns import BadColumn, Table, Taken, Values
 from fsframe.table.text_file import is_missing, is_number, known_texts
+from fsframe.text import did_you_mean
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -176,6 +178,70 @@ def is_frame(given: Any) -> bool:
     )
 
 
+def is_annotated(given: Any) -> bool:
+    """Whether something is an AnnData object."""
+    return type(given).__module__.partition(".")[0] == "anndata" and hasattr(given, "obs")
+
+
+def is_labelled(given: Any) -> bool:
+    """Whether something is an xarray DataArray or Dataset."""
+    home = type(given).__module__.partition(".")[0]
+    return home == "xarray" and type(given).__name__ in ("DataArray", "Dataset")
+
+
+def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
+    """An xarray DataArray or Dataset as a pandas data frame.
+
+    Parameters
+    ----------
+    given : DataArray of samples × features, or Dataset of variables over samples
+        The second dimension's coordinate names the features; f1, f2, … without one.
+    beside : iterable
+        Names of coordinates along the samples that become columns: label, groups, ….
+
+    Raises
+    ------
+    DataError
+        If its number of dimensions is wrong, or a name in `beside` is neither a coordinate along
+        the samples nor a column.
+    """
+    array = type(given).__name__ == "DataArray"
+    if len(given.dims) != 1 + array:
+        shape = ", ".join(f"{name}: {given.sizes[name]}" for name in given.dims)
+        raise DataError(
+            f"a DataArray must have two dimensions, samples × features, not ({shape})"
+            if array
+            else "all variables of an xarray Dataset must have the samples as their only "
+            f"dimension, not ({shape}): give the DataArray of the features, with the label "
+            "as a coordinate (.assign_coords)"
+        )
+    samples = next(iter(given.dims))
+    others = {str(n): c for n, c in given.coords.items() if c.dims == (samples,)}
+    if array:
+        frame = given.reset_coords(drop=True).to_pandas()
+        if given.dims[1] not in given.coords:
+            frame.columns = [f"f{k + 1}" for k in range(frame.shape[1])]
+    else:
+        frame = given.reset_coords(drop=True).to_dataframe()
+    problems = []
+    for name in dict.fromkeys(n for n in beside if isinstance(n, str)):
+        if name in others:
+            frame[name] = others[name].to_numpy()
+        elif name in given.coords and given[name].dims:
+            problems.append(
+                f"coordinate {name!r} runs over {', '.join(map(repr, given[name].dims))}, the "
+                f"samples are {samples!r}, the first dimension: transpose the array if they are not"
+            )
+        elif name not in frame.columns:
+            hint = did_you_mean(name, [*others, *map(str, frame.columns)])
+            problems.append(
+                f"there is neither a coordinate along {samples!r} nor a column {name!r}{hint}"
+            )
+    if problems:
+        raise DataError("\n".join(problems))
+    return frame
+
+
 def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
     """Raise DataError if values given with a pandas frame have its index in another order.
 
@@ -217,8 +283,12 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
     return appended(frame, arrays), names
 
 
+DATA_FRAME = "data frame"
+"""`Contents.form` of a data frame."""
+
+
 @attrs.frozen(eq=False)
-class FrameColumns(Columns):
+class FrameColumns(Table):
     """The columns of a data frame.
 
     Parameters
@@ -228,24 +298,28 @@ class FrameColumns(Columns):
         value mean one in text, but are levels of a categorical type.
     what : object
         Name of the frame in messages.
+    form : str
+        The format, if a plugin's reader has returned it.
     """
 
     frame: Any
     what: object = "the frame"
+    form: str = DATA_FRAME
+    _columns: list[tuple[str, Any]] = attrs.field(init=False, repr=False)
+    names: tuple[str, ...] = attrs.field(kw_only=True, repr=False)
 
-    @cached_property
-    def _columns(self) -> list[tuple[str, Any]]:
+    @_columns.default
+    def _columns_of_frame(self) -> list[tuple[str, Any]]:
         return columns_of(self.frame)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of all columns."""
+    @names.default
+    def _names_in_frame(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._columns)
 
     @property
-    def n_fields(self) -> int:
-        """Number of columns."""
-        return len(self._columns)
+    def path(self) -> Path:
+        """The file, or the name in messages."""
+        return Path(str(self.what))
 
     @property
     def n_rows(self) -> int:
@@ -332,6 +406,24 @@ class FrameColumns(Columns):
                 texts = [text.strip() for text in texts]
             taken.texts[label] = texts
         return taken
+
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        lists = [series_texts(self._columns[column][1]) for column in columns]
+        yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        X, texts = np.full((self.n_rows, len(columns)), np.nan), {}
+        for place, column in enumerate(columns):
+            values = series_values(self._columns[column][1])
+            if isinstance(values, list):
+                texts[column] = values
+            else:
+                X[:, place] = values
+        return X, texts
+
+    def _about(self) -> dict[str, Any]:
+        typed = tuple(k for k in range(self.n_fields) if self.is_typed(k))
+        return {"form": self.form, "typed": typed}
 
     def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
         """Note a column with cells that are neither numbers nor missing, if there are any."""

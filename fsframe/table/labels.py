@@ -21,16 +21,11 @@ from fsframe.table.arrays import (
 )
 from fsframe.table.column_kinds import merged_spellings, number_note
 from fsframe.table.number_spellings import label_numbers
+from fsframe.table.table_columns import Table
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
 Cells = NDArray[Any] | Sequence[str]
 """A column as numbers, NaN where missing, or as texts."""
-
-
-def check_task(task: str | None) -> None:
-    """Raise RequestError if there is no such task."""
-    if task not in (None, "classification", "regression"):
-        raise RequestError(f"task must be classification or regression, not {task!r}")
 
 
 def check_classes(
@@ -123,134 +118,130 @@ class Label:
     notes: tuple[str, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class LabelColumn:
-    """The column of the label without its cells: its names in messages, and how to read it.
+def read_label(
+    table: Table,
+    place: int,
+    name: str,
+    cells: Cells,
+    task: str | None,
+    *,
+    guessed: bool = False,
+    leave_out: bool = False,
+) -> Label:
+    """The label in the cells of a column.
+
+    Texts that are all numbers are numbers, unless the type of the column says that it holds
+    classes; texts that differ in case or blanks only are one class.
 
     Parameters
     ----------
+    table : Table
+    place : int
+        The place of the column.
     name : str
-    table : object
-        Name of the table in messages.
-    where, row : callable
-        Return the names in messages of a row's cell, and of the row; by default its number.
-    missing : callable
-        Whether a text is a missing value.
-    decimal : {".", ","}, optional
-        As for `spelled_numbers`; given for files of text, where it is no news that a number is one.
-    typed : bool
-        Whether the type of the column says that it holds classes.
-    can_be_left_out : bool
-        Whether rows without a label can be left out, for messages.
+        Name of the label in messages.
+    cells : (n,) numbers, NaN where missing, or texts
+    task : {"classification", "regression"}, optional
+        By default regression exactly if the label holds numbers that are not all whole, and the
+        type of the column does not say otherwise.
     guessed : bool
         Whether the user did not name the label.
+    leave_out : bool
+        Whether rows without a label are left out.
+
+    Raises
+    ------
+    DataError
+        If a label is missing or infinite, or as in `check_classes`.
+    RequestError
+        If there is no such task.
     """
+    if task not in (None, "classification", "regression"):
+        raise RequestError(f"task must be classification or regression, not {task!r}")
+    notes: list[str] = []
+    absent = missing_cells(cells, table.missing_in(place))
+    rows = None
+    if absent.any() and leave_out:
+        rows = np.flatnonzero(~absent).tolist()
+        notes.append(unlabelled_left_out(int(absent.sum())))
+        cells = cells[~absent] if isinstance(cells, np.ndarray) else [cells[k] for k in rows]
+    elif absent.any():
+        row = int(np.flatnonzero(absent)[0])
+        text = "NaN" if isinstance(cells, np.ndarray) else cells[row]
+        way = "leave such rows out (--missing-label drop, missing_label='drop')"
+        possible = table.leaves_rows_out and place != table.own_label
+        raise DataError(
+            f"{table.where(row, place)}: the label is missing ({text or 'empty'}); fill it in, or "
+            + (way if possible else "take the row out")
+        )
+    row_of = rows.__getitem__ if rows is not None else int
 
-    name: str
-    table: object
-    where: Callable[[int], str] = attrs.field()
-    row: Callable[[int], str] = lambda row: f"row {row + 1}"
-    missing: Callable[[str], bool] = is_missing
-    decimal: str | None = None
-    typed: bool = False
-    can_be_left_out: bool = True
-    guessed: bool = False
+    def where(row: int) -> str:
+        return table.where(row_of(row), place)
 
-    @where.default
-    def _where_by_number(self) -> Callable[[int], str]:
-        return lambda row: f"{self.table}, label {self.name!r}, row {row + 1}"
-
-    def read(self, cells: Cells, task: str | None, *, leave_out: bool = False) -> Label:
-        """The label in the cells of this column.
-
-        Texts that are all numbers are numbers, unless the type of the column says that it holds
-        classes; texts that differ in case or blanks only are one class.
-
-        Parameters
-        ----------
-        cells : (n,) numbers, NaN where missing, or texts
-        task : {"classification", "regression"}, optional
-            By default regression exactly if the label holds numbers that are not all whole, and
-            the type of the column does not say otherwise.
-        leave_out : bool
-            Whether rows without a label are left out.
-
-        Raises
-        ------
-        DataError
-            If a label is missing or infinite, or as in `check_classes`.
-        RequestError
-            If there is no such task.
-        """
-        check_task(task)
-        notes: list[str] = []
-        absent = missing_cells(cells, self.missing)
-        rows = None
-        if absent.any() and leave_out:
-            rows = np.flatnonzero(~absent).tolist()
-            notes.append(unlabelled_left_out(int(absent.sum())))
-            cells = cells[~absent] if isinstance(cells, np.ndarray) else [cells[k] for k in rows]
-        elif absent.any():
-            row = int(np.flatnonzero(absent)[0])
-            text = "NaN" if isinstance(cells, np.ndarray) else cells[row]
-            way = "leave such rows out (--missing-label drop, missing_label='drop')"
-            raise DataError(
-                f"{self.where(row)}: the label is missing ({text or 'empty'}); fill it in, or "
-                + (way if self.can_be_left_out else "take the row out")
-            )
-        place = rows.__getitem__ if rows is not None else int
-        kind = task or ("classification" if self.typed else None)
-        if isinstance(cells, np.ndarray):
-            values, kind = self._of_numbers(cells, kind, lambda row: self.where(place(row)))
+    typed = table.is_typed(place)
+    kind = task or ("classification" if typed else None)
+    if isinstance(cells, np.ndarray):
+        values, kind = _of_numbers(cells, kind, table.what, where)
+    else:
+        texts, merged = _merged(cells)
+        notes += merged
+        if typed and kind == "classification":
+            values = np.array(texts, dtype=object)
         else:
-            values, kind = self._of_texts(cells, kind, lambda row: self.where(place(row)), notes)
-        said = task is not None or self.typed
-        notes += check_classes(
-            values, self.name, lambda row: self.row(place(row)), kind, self.table, self.guessed,
-            said=said,
-        )  # fmt: skip
-        return Label(values=values, task=kind, known=rows, notes=tuple(notes))
+            values, kind = _of_texts(table, name, texts, kind, where, notes)
+    notes += check_classes(
+        values, name, lambda row: table.row(row_of(row)), kind, table.what, guessed,
+        said=task is not None or typed,
+    )  # fmt: skip
+    return Label(values=values, task=kind, known=rows, notes=tuple(notes))
 
-    def _of_numbers(
-        self, numbers: NDArray[Any], task: str | None, where: Callable[[int], str]
-    ) -> tuple[NDArray[Any], str]:
-        infinite = np.flatnonzero(~np.isfinite(numbers))
-        if infinite.size:
-            raise DataError(
-                f"{where(int(infinite[0]))}: the label is infinite; correct it, or take the row out"
-            )
-        check_whole(numbers[:, None], f"{self.table}: the label")
-        kind = task or infer_task(numbers)
-        return as_whole(numbers) if kind == "classification" else numbers, kind
 
-    def _of_texts(
-        self,
-        texts: Sequence[str],
-        task: str | None,
-        where: Callable[[int], str],
-        notes: list[str],
-    ) -> tuple[NDArray[Any], str]:
-        same = merged_spellings(texts)
-        if same:
-            spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
-            notes.append(f"spellings of one class were merged: {spelled}")
-            texts = [same.get(text, text) for text in texts]
-        if self.typed and task == "classification":
-            return np.array(texts, dtype=object), task
-        words = {text for text in set(texts) if not is_number(text)}
-        if not words:
-            check_spelled(set(texts), "the label")
-            if self.decimal is None:
-                notes.append(f"column {self.name!r} holds text, and was read as numbers")
-            value = {text: float(text) for text in set(texts)}
-            return self._of_numbers(np.array([value[text] for text in texts]), task, where)
-        amounts = None if task == "classification" else label_numbers(texts, self.decimal)
-        if amounts is not None:
-            notes.append(str(number_note(self.name, amounts[1])))
-            return self._of_numbers(amounts[0], task, where)
-        if task == "regression":
-            row = next(row for row, text in enumerate(texts) if text in words)
-            raise DataError(
-                f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
-            )
-        return text_array(texts), "classification"
+def _merged(texts: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The texts with spellings of one class merged, and a note if there are such."""
+    same = merged_spellings(texts)
+    if not same:
+        return texts, []
+    spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
+    merged = [same.get(text, text) for text in texts]
+    return merged, [f"spellings of one class were merged: {spelled}"]
+
+
+def _of_numbers(
+    numbers: NDArray[Any], task: str | None, what: object, where: Callable[[int], str]
+) -> tuple[NDArray[Any], str]:
+    infinite = np.flatnonzero(~np.isfinite(numbers))
+    if infinite.size:
+        raise DataError(
+            f"{where(int(infinite[0]))}: the label is infinite; correct it, or take the row out"
+        )
+    check_whole(numbers[:, None], f"{what}: the label")
+    kind = task or infer_task(numbers)
+    return as_whole(numbers) if kind == "classification" else numbers, kind
+
+
+def _of_texts(
+    table: Table,
+    name: str,
+    texts: Sequence[str],
+    task: str | None,
+    where: Callable[[int], str],
+    notes: list[str],
+) -> tuple[NDArray[Any], str]:
+    words = {text for text in set(texts) if not is_number(text)}
+    if not words:
+        check_spelled(set(texts), "the label")
+        if table.decimal is None:
+            notes.append(f"column {name!r} holds text, and was read as numbers")
+        value = {text: float(text) for text in set(texts)}
+        return _of_numbers(np.array([value[text] for text in texts]), task, table.what, where)
+    amounts = None if task == "classification" else label_numbers(texts, table.decimal)
+    if amounts is not None:
+        notes.append(str(number_note(name, amounts[1])))
+        return _of_numbers(amounts[0], task, table.what, where)
+    if task == "regression":
+        row = next(row for row, text in enumerate(texts) if text in words)
+        raise DataError(
+            f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
+        )
+    return text_array(texts), "classification"

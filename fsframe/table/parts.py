@@ -26,7 +26,7 @@ from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
-from fsframe.table.frames import cells_of, group_values, is_category
+from fsframe.table.frames import cells_of, group_values
 from fsframe.table.kept_folders import (
     Unsound,
     arrays_as_bytes,
@@ -37,7 +37,7 @@ from fsframe.table.kept_folders import (
     temporary_folder,
     write_sealed,
 )
-from fsframe.table.labels import LabelColumn, cells_of_array
+from fsframe.table.labels import cells_of_array, read_label
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
 from fsframe.table.roles import Layout, side_roles, spelled_out
 from fsframe.table.row_readers import (
@@ -303,25 +303,20 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     if not features:
         raise DataError(f"{what} has no feature besides the label")
     mask = np.array(layout.categorical)
-    label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
+    names = everything
     if place is None:
         assert isinstance(reader, Hdf5Rows)
+        place, names = n, (*everything, y.strip("/").rpartition("/")[2])
         cells = cells_of_array(reader.label())
     else:
-        cells = _column(reader, label_name, cells_of)
+        cells = _column(reader, names[place], cells_of)
         if label is None and task != "regression":
             free_names = [name for k, name in enumerate(everything) if k not in asked["drop"]]
-            check_label_in_parts(free_names, label_name, cells, what)
-    of_label = LabelColumn(
-        name=label_name,
-        table=what,
-        typed=isinstance(reader, FrameRows)
-        and place is not None
-        and is_category(reader.schema[label_name]),
-        can_be_left_out=False,
-        guessed=place is not None and label is None,
-    )
-    found = of_label.read(cells, task)
+            check_label_in_parts(free_names, names[place], cells, what)
+    label_name = names[place]
+    table = attrs.evolve(reader, names=names, own_label=n if own_label else None)
+    guessed = label is None and not own_label
+    found = read_label(table, place, label_name, cells, task, guessed=guessed)
     labels = found.values
     kinds, notes, small = _kinds(reader, features, mask)
     of_rows = layout.of_rows(

@@ -8,30 +8,13 @@ from typing import Any
 
 import attrs
 
-from fsframe.errors import DataError, RequestError
-from fsframe.table.annotated import is_annotated, is_labelled
-from fsframe.table.array_files import (
-    cannot_leave_rows_out,
-    dataset_from_arrays,
-    labelled_rows,
-)
-from fsframe.table.arrays import freeze
-from fsframe.table.column_facts import Contents, contents_of_frame
-from fsframe.table.column_kinds import (
-    ColumnKind,
-    Ordinal,
-    as_ordinal,
-    check_readings,
-    level_text,
-    numbers_of,
-    ranks,
-)
-from fsframe.table.columns import feature_groups_of, find_column
+from fsframe.errors import RequestError
+from fsframe.table.array_files import ArrayColumns, cannot_leave_rows_out
+from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
+from fsframe.table.columns import feature_groups_of
 from fsframe.table.dataset import Dataset, dataset_of
-from fsframe.table.file_columns import TextInFile
-from fsframe.table.frames import FrameColumns, is_frame
+from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.reader import (
-    ArrayTable,
     Form,
     file_kind,
     find_table,
@@ -39,10 +22,9 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import Keys, as_keys, asked_sides, said, spelled_out
+from fsframe.table.roles import Keys, as_keys, asked_sides, said
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import is_large, load_content
-from fsframe.table.table_columns import Columns
 from fsframe.table.text_file import is_number
 from fsframe.text import some_of
 
@@ -231,9 +213,9 @@ def read(
     check_readings(dates=dates, encode=encode, missing_label=missing_label)
     orders = as_ordinal(ordinal)
     asked = roles | {"label": label, "ordinal": orders, "missing_label": missing_label}
-    beside = {"label": label, "task": None if event else task, "missing_label": missing_label}
+    named = {"label": label, "task": None if event else task, "missing_label": missing_label}
     one = {role: given for role, given in sides.items() if isinstance(given, str)}
-    reading = said(form.said() | roles | {"ordinal": orders, "in_memory": None} | beside | one)
+    reading = said(form.said() | roles | {"ordinal": orders, "in_memory": None} | named | one)
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
         codes = categorical if isinstance(categorical, tuple) else ()
@@ -263,63 +245,25 @@ def read(
         return by_parts([table_path])
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)
-    table = load_content(table_path, kind, form, label=label, refuse=True)
-    if labels is not None:
-        asked["label"] = label = table.label_name if isinstance(table, ArrayTable) else -1
-    if isinstance(table, ArrayTable):
-        if missing_label is not None:
-            table = labelled_rows(table, label)
-        data = dataset_from_arrays(table, asked, task)
-        return finished(_ranked(data, orders), table.others)
-    columns: Columns = table if isinstance(table, Sheet) else FrameColumns(table, table_path)
-
-    def contents() -> Contents:
-        if isinstance(table, Sheet):
-            return TextInFile.of(table).contents()
-        return contents_of_frame(table, str(table_path))
-
+    columns = load_content(table_path, kind, form, label=label, refuse=True)
+    if labels is not None and columns.own_label is not None:
+        asked["label"] = label = columns.names[columns.own_label]
+    if missing_label is not None and isinstance(columns, ArrayColumns):
+        columns = columns.labelled_rows(label)
+    beside = columns.arrays.others if isinstance(columns, ArrayColumns) else None
     if columns.decimal == ",":
         # A table of few rows that is predicted later may not show it.
         reading["decimal"] = ","
-    name = table_name(table_path)
-    data = dataset_of(columns, asked, task, name, given=reading, contents=contents)
-    if isinstance(table, Sheet):
-        notes = (*table.notes, *data.warnings, *_number_names(table, data.feature_names))
+    data = dataset_of(columns, asked, task, table_name(table_path), given=reading)
+    if isinstance(columns, Sheet) and columns.spelled_names:
+        notes = (*data.warnings, *_number_names(data.feature_names))
         data = attrs.evolve(data, warnings=notes)
-    return finished(data)
+    return finished(data, beside)
 
 
-def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:
-    """The table with ranks in place of the numbers of ordinal columns."""
-    if not orders:
-        return data
-    if not data.nbytes:
-        raise DataError(
-            f"{data.name}: columns of a table that stays in its file cannot be ranked; read it "
-            "into memory (in_memory=True)"
-        )
-    X, kinds, mask = data.X.copy(), dict(data.kinds), data.categorical.copy()
-    names = data.feature_names
-    for key, order in spelled_out({"ordinal": orders}, names)["ordinal"].items():
-        place = find_column(names, len(names), key, f"{data.name}, ordinal column")
-        if order:
-            kind = ColumnKind("ordinal", order)
-            texts = ["" if value != value else level_text(value) for value in X[:, place]]
-
-            def where(row: int, column: str = names[place]) -> str:
-                return f"{data.name}, column {column!r}, row {row + 1}"
-
-            X[:, place] = numbers_of(texts, kind, lambda text: not text, where)
-        else:
-            X[:, place], levels = ranks(X[:, place])
-            kind = ColumnKind("ordinal", levels)
-        kinds[names[place]], mask[place] = kind, False
-    return attrs.evolve(data, matrix=freeze(X), kinds=kinds, categorical=mask)
-
-
-def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
+def _number_names(names: tuple[str, ...]) -> list[str]:
     """A warning if half of the names or more are numbers, so that they may be a row."""
-    numbers = [name for name in names if sheet.names and is_number(name)]
+    numbers = [name for name in names if is_number(name)]
     if not numbers or 2 * len(numbers) < len(names):
         return []
     return [

@@ -11,7 +11,7 @@ from pathlib import Path
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import RequestError
 from fsframe.table.dialect import quoted, unquote
-from fsframe.table.file_columns import Table
+from fsframe.table.table_columns import Table
 from fsframe.table.text_file import defused, is_formula
 
 _SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}

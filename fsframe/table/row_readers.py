@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, one_line
 from fsframe.table.arrays import without_codes
+from fsframe.table.frames import FrameColumns, is_category
 from fsframe.table.hdf5 import Hdf5Arrays, check_unchanged, file_mark
+from fsframe.table.table_columns import Table, Values
 from fsframe.table.text_file import reading_of
 
 _EDGE = 1 << 16
@@ -49,15 +51,13 @@ def stamp_of(paths: Sequence[Path]) -> str:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class RowReader:
+class RowReader(Table):
     """A table that is read in blocks of rows, in order.
 
     Parameters
     ----------
     what : str
         The table, for messages.
-    names : tuple of str
-        Names of all columns.
     files : tuple of Path
         Its files; empty for frames.
     marks : tuple of (int, int)
@@ -68,7 +68,7 @@ class RowReader:
     """Whether rows are stored in groups, so that reading part of one takes as long as all of it."""
 
     what: str
-    names: tuple[str, ...]
+    leaves_rows_out: bool = attrs.field(default=False, repr=False)
     files: tuple[Path, ...] = ()
     marks: tuple[tuple[int, int], ...] = attrs.Factory(
         lambda self: tuple(map(file_mark, self.files)), takes_self=True
@@ -80,9 +80,25 @@ class RowReader:
             check_unchanged(path, mark)
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        raise NotImplementedError
+    def path(self) -> Path:
+        """The file, or the folder of the files."""
+        return Path(self.what)
+
+    @property
+    def n_fields(self) -> int:
+        """Number of columns, without a label of its own, which comes last."""
+        return len(self.names) - (self.own_label is not None)
+
+    def _loaded(self, columns: Sequence[int]) -> FrameColumns:
+        self.check()
+        return FrameColumns(self.frame([self.names[column] for column in columns]))
+
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        return self._loaded(columns)._spelled(range(len(columns)))
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        X, texts = self._loaded(columns)._values(range(len(columns)))
+        return X, {columns[place]: cells for place, cells in texts.items()}
 
     def frame(self, columns: Sequence[str]) -> Any:
         """Some columns, whole, as a data frame of polars."""
@@ -115,6 +131,9 @@ class FrameRows(RowReader):
     schema: Any
     frames: Any
     levels: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+    def is_typed(self, column: int) -> bool:
+        return is_category(self.schema[self.names[column]])
 
     @property
     def n_rows(self) -> int:

@@ -69,7 +69,7 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
         If names are missing or occur twice, most samples are not in the other table, there is no
         feature, or the numbers do not fit in memory twice, as they must while they are transposed.
     """
-    if sheet.names is None:
+    if sheet.spelled_names is None:
         raise DataError(f"{sheet.path} has no line of names, which --transpose and --samples need")
     check_size(16 * sheet.n_rows * sheet.n_fields, f"{sheet.path}, turned")
     rows = sheet.column(0)

@@ -13,7 +13,9 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.table.cells import CellText, Missing, Taken, free_byte
+from fsframe.table.arrays import as_names
+from fsframe.table.cells import CellText, Missing, free_byte
+from fsframe.table.column_facts import Block
 from fsframe.table.column_names import likely_names, name_rows
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
@@ -35,9 +37,10 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
+from fsframe.table.number_spellings import spelled_numbers
 from fsframe.table.reader import Form
-from fsframe.table.table_columns import Columns
-from fsframe.table.text_file import MAX_COLUMNS, is_number, load_text
+from fsframe.table.table_columns import Taken, Values, not_numbers
+from fsframe.table.text_file import MAX_COLUMNS, is_number, known_texts, load_text
 
 _CLASSES = 10
 _BYTES_FROM = 1 << 20
@@ -45,35 +48,20 @@ _BYTES_FROM = 1 << 20
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Sheet(CellText, Columns):
+class Sheet(CellText):
     """A text table: its cells, the names of its columns, and what was noticed about it.
 
     Parameters
     ----------
-    spelled_names : tuple of str or None
-        The names with quotes and blanks, as in the file.
-    notes : tuple of str
-        Lines that were left out, and how numbers are spelled.
     form : str
         Name of the table in messages if the file is not text, such as "sheet of a workbook".
-    labelled : bool
-        Whether the last column is the label, from a separate file.
     """
 
-    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
-    notes: tuple[str, ...] = ()
     form: str = ""
-    labelled: bool = False
-
-    takes_codes = True
+    takes_codes: bool = attrs.field(default=True, repr=False)
 
     @property
-    def what(self) -> object:
-        """Name of the table in messages."""
-        return self.path
-
-    @property
-    def line_word(self) -> str:
+    def _line_word(self) -> str:
         """Word for a line of the file in messages."""
         return "row" if self.form else "line"
 
@@ -93,20 +81,50 @@ class Sheet(CellText, Columns):
     @cached_property
     def has_row_names(self) -> bool:
         """Whether the first column, which has no name, names or counts the rows."""
-        unnamed = bool(self.names) and not self.names[0] and self.n_fields >= 3  # type: ignore[index]
+        unnamed = not self.names[0] and self.n_fields >= 3
         return unnamed and name_rows(self.column(0), self.missing)
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""
-        return f"{self.path}, {self.line_word} {self.line(row)}, {self.word(column)}"
+        return f"{self.path}, {self._line_word} {self.line(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
         """The name of a column, for messages."""
-        return column_word(column, self.names[column] if self.names else "")
+        return column_word(column, self.names[column] if self.spelled_names else "")
 
     def row(self, row: int) -> str:
         """The name of a row, for messages."""
         return f"line {self.line(row)}"
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        taken = self.take(columns)
+        texts: dict[int, list[str | None]] = {}
+        cells_of = self.take([], sorted(taken.bad)).texts if taken.bad else {}
+        for column, cells in cells_of.items():
+            known = known_texts(cells, self.missing)
+            spelled = spelled_numbers(known, self.decimal, measured=numeric)
+            if spelled is None:
+                texts[column] = known
+            else:
+                taken.X[:, columns.index(column)] = spelled[0]
+        if numeric and texts:
+            raise not_numbers(self, {column: taken.bad[column] for column in texts})
+        return taken.X, texts
+
+    def column_blocks(self) -> Iterator[Block]:
+        """All columns, some at a time, from one pass: reading some takes as long."""
+        every = range(self.n_fields)
+        X, texts = self._values(every)
+        for start in every[:: self._width]:
+            columns = every[start : start + self._width]
+            block = X[:, columns.start : columns.stop].astype(np.float64, copy=False)
+            yield start, block, {k: texts[k] for k in texts if k in columns}
+
+    def _about(self) -> dict[str, Any]:
+        form = self.form or f"text, {delimiter_name(self.delimiter)} between fields"
+        named = self.spelled_names is not None
+        names = f"names in the first {self._line_word}" if named else "no names of columns"
+        return {"form": f"{form}, {names}", "named": named}
 
 
 def load_sheet(
@@ -209,7 +227,7 @@ def load_sheet(
         return attrs.evolve(sheet, start=start, first_line=line, **changes)
 
     if not header:
-        return from_byte(0, names=None, spelled_names=None)
+        return from_byte(0, names=as_names(None, len(first)), spelled_names=None)
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
     words = not any(map(is_number, first))

@@ -13,12 +13,11 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.array_files import LARGE, load_arrays
+from fsframe.table.array_files import LARGE, ArrayColumns, load_arrays
 from fsframe.table.column_facts import Contents
 from fsframe.table.columns import find_column
 from fsframe.table.dialect import quoted, unquote
-from fsframe.table.file_columns import ArraysInFile, FrameInFile, PartsInFiles, Table, TextInFile
-from fsframe.table.frames import appended, frame_names
+from fsframe.table.frames import FrameColumns, appended
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
@@ -31,6 +30,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.table_columns import Table
 from fsframe.table.text_file import load_text, memory_bound
 from fsframe.text import some_of
 
@@ -49,8 +49,8 @@ def load_content(
     label: str | int | None = None,
     one_column: bool = False,
     refuse: bool = False,
-) -> Any:
-    """The content of a file that is not read in parts, before its columns have roles.
+) -> Table:
+    """The columns of a file that is not read in parts, before they have roles.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def load_content(
 
     Returns
     -------
-    Sheet, ArrayTable, or a data frame
+    Sheet, ArrayColumns, or FrameColumns
 
     Raises
     ------
@@ -77,11 +77,11 @@ def load_content(
     if form.labels is not None:
         alone = attrs.evolve(form, labels=None)
         table = load_content(path, kind, alone, one_column=True, refuse=refuse)
-        return _with_labels(table, path, form, label)
+        return _with_labels(table, path, kind, form, label)
     if kind not in _FORMS and form.names != Form().names:
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
-        return _with_names(table, path, _beside(form.names, path), form.encoding)
+        return _with_names(table, path, kind, form)
     said = form.said()
     reader = reader_named(kind)
     spelled: dict[str, Any] = {}
@@ -99,20 +99,27 @@ def load_content(
         if not of_rows:
             return sheet
         about = None if form.samples is None else _about_samples(form, path)
-        return with_samples(sheet, about, transpose=form.transpose)
+        return _of_arrays(with_samples(sheet, about, transpose=form.transpose), kind)
     if of_rows:
         raise RequestError(
             f"--transpose and --samples (transpose=, samples=) are for text and workbooks, not for "
             f"{path}"
         )
     if kind in _FORMS:
-        return load_arrays(path, kind, form)
+        return _of_arrays(load_arrays(path, kind, form), kind)
     assert reader is not None
     paths = {key: said[key] for key in ("x", "y") if key in said}
     if refuse:
         check_options(path, kind, [key for key in said if key not in paths])
     check_options(path, kind, sorted(paths.keys() - reader.options))
-    return reader.read(path, **paths)
+    content = reader.read(path, **paths)
+    if isinstance(content, ArrayTable):
+        return _of_arrays(content, kind)
+    return FrameColumns(content, path, kind)
+
+
+def _of_arrays(arrays: ArrayTable, kind: str) -> ArrayColumns:
+    return ArrayColumns.of(arrays, form=_FORMS.get(kind, kind), takes_codes=True)
 
 
 def _beside(given: str | None, path: Path) -> Path:
@@ -128,19 +135,19 @@ def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
     return open_table(_beside(given, path), spelling, one_column=True)
 
 
-def _with_names(
-    table: Sheet | ArrayTable | Any, path: Path, file: Path, encoding: str | None
-) -> Sheet | ArrayTable:
+def _with_names(table: Table, path: Path, kind: str, form: Form) -> Table:
     """A text or arrays without names of columns, with the names from a file.
 
     The file has one name in each line, possibly after its number. Repeated names are numbered.
     DataError if the table has names, or another number of columns, or the file cannot be read.
     """
-    lines = load_text(file, encoding).decode().splitlines()
+    file = _beside(form.names, path)
+    lines = load_text(file, form.encoding).decode().splitlines()
     names = [line.strip() for line in lines if line.strip()]
-    if not isinstance(table, (Sheet, ArrayTable)) or table.names is not None:
+    arrays = table.arrays if isinstance(table, ArrayColumns) else None
+    if (table.spelled_names if arrays is None else arrays.names) is not None:
         raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
-    width = table.n_fields if isinstance(table, Sheet) else table.X.shape[1]
+    width = table.n_fields
     if len(names) != width:
         raise DataError(f"{file} has {len(names)} names, and {path} has {width} columns")
     numbered = [found for name in names if (found := _NUMBERED_LINE.fullmatch(name))]
@@ -156,15 +163,14 @@ def _with_names(
     notes = table.notes
     if again := [repr(name) for name, many in times.items() if many > 1]:
         notes = (*notes, f"names that occur again are numbered: {some_of(again, 3)}")
-    if isinstance(table, ArrayTable):
-        return attrs.evolve(table, names=tuple(unique), notes=notes)
+    if arrays is not None:
+        return _of_arrays(attrs.evolve(arrays, names=tuple(unique), notes=notes), kind)
+    assert isinstance(table, Sheet)
     spelled = tuple(quoted(name, table.delimiter) for name in unique)
     return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
 
 
-def _with_labels(
-    table: Sheet | ArrayTable | Any, path: Path, form: Form, label: str | int | None
-) -> Any:
+def _with_labels(table: Table, path: Path, kind: str, form: Form, label: str | int | None) -> Table:
     """A table with the label of each row, from a separate file, as its last column or its label.
 
     DataError if the table has a label or a column of that name, or the files do not fit.
@@ -174,15 +180,9 @@ def _with_labels(
     A text is written anew with the label and parsed again: that takes its size in memory, and as
     much time as reading it.
     """
-    names: Sequence[str]
-    if isinstance(table, ArrayTable):
-        names, rows = (*table.feature_names, *table.others), table.X.shape[0]
-    elif isinstance(table, Sheet):
-        names, rows = table.names or tuple(f"f{k + 1}" for k in range(table.n_fields)), table.n_rows
-    else:
-        names, rows = frame_names(table), len(table)
+    rows = table.n_rows
     # The commas of one column of numbers must not separate two.
-    decimal = "," if isinstance(table, Sheet) and table.decimal == "," else None
+    decimal = "," if table.decimal == "," else None
     other = _opened(form.labels, path, form, decimal=decimal)
     if other.n_rows == rows - 1:
         # The first label was taken as a name, since it occurs only once.
@@ -202,20 +202,22 @@ def _with_labels(
     if width > 1:
         own_first = table.column(0) if isinstance(table, Sheet) else []
         _check_order(path, own_first, other, [row[0] for row in cells], label is None)
-    if isinstance(table, ArrayTable) and table.y is not None:
+    if table.own_label is not None:
         raise DataError(
-            f"{path} has the label {table.label_name!r} already, so that {file} is not needed "
-            "(--labels)"
+            f"{path} has the label {table.names[table.own_label]!r} already, so that {file} is not "
+            "needed (--labels)"
         )
-    if name in names:
+    if name in table.names:
         raise DataError(f"{path} has a column {name!r} already, as the label in {file}")
     if isinstance(table, Sheet):
-        return _with_last_column(table, path, names, name, [row[place] for row in cells])
-    values = other.column(place)
-    if not isinstance(table, ArrayTable):
-        return appended(table, {name: values})
-    y = np.array([text or "" for text in values]) if isinstance(values, list) else values
-    return attrs.evolve(table, y=y, label_name=name)
+        return _with_last_column(table, path, name, [row[place] for row in cells])
+    values = other.values(place)
+    if isinstance(table, ArrayColumns):
+        y = np.array([text or "" for text in values]) if isinstance(values, list) else values
+        return _of_arrays(attrs.evolve(table.arrays, y=y, label_name=name), kind)
+    assert isinstance(table, FrameColumns)
+    frame = appended(table.frame, {name: values})
+    return FrameColumns(frame, path, kind, own_label=table.n_fields)
 
 
 def _check_order(
@@ -241,11 +243,9 @@ def _check_order(
         )
 
 
-def _with_last_column(
-    sheet: Sheet, path: Path, names: Sequence[str], name: str, texts: list[str]
-) -> Sheet:
+def _with_last_column(sheet: Sheet, path: Path, name: str, texts: list[str]) -> Sheet:
     sign = sheet.delimiter
-    head = [*(sheet.spelled_names or names), quoted(name, sign)]
+    head = [*(sheet.spelled_names or sheet.names), quoted(name, sign)]
     rows = zip(sheet.rows(range(sheet.n_fields)), texts, strict=True)
     lines = [head, *([*row, quoted(text, sign)] for row, text in rows)]
     joined = load_sheet(
@@ -255,7 +255,7 @@ def _with_last_column(
         called=sheet.form,
         notes=sheet.notes,
     )
-    return attrs.evolve(joined, first_line=sheet.first_line, labelled=True)
+    return attrs.evolve(joined, first_line=sheet.first_line, own_label=sheet.n_fields)
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:
@@ -264,7 +264,7 @@ def _about_samples(form: Form, path: Path) -> AboutSamples:
     return AboutSamples(
         path=other.path,
         names=[unquote(cells[0]) for cells in other.rows([0])],
-        columns={name: other.column(k) for k, name in enumerate(other.names) if k},
+        columns={name: other.values(k) for k, name in enumerate(other.names) if k},
     )
 
 
@@ -297,15 +297,10 @@ def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Tabl
     """
     table_path = find_table(path)
     kind = file_kind(table_path)
-    content = load_content(table_path, kind, form, **options)
-    if isinstance(content, Sheet):
-        return TextInFile.of(content)
-    if isinstance(content, ArrayTable):
-        return ArraysInFile.of(content, _FORMS.get(kind, kind))
-    return FrameInFile(
-        path=table_path, form=kind, names=frame_names(content), n_rows=len(content), frame=content,
-        labelled=form.labels is not None,
-    )  # fmt: skip
+    table = load_content(table_path, kind, form, **options)
+    if isinstance(table, Sheet):
+        table.check()
+    return table
 
 
 def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
@@ -336,10 +331,7 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
         return open_table(table_path, asked, one_column=True)
     from fsframe.table.parts import rows_of_parts
 
-    reader = rows_of_parts(table_path, asked)
-    return PartsInFiles(
-        path=table_path, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
-    )
+    return rows_of_parts(table_path, asked)
 
 
 def contents(path: str | os.PathLike[str], label: str | int | None = None, **form: Any) -> Contents:

@@ -1,64 +1,154 @@
-"""The interface of the columns of any table, and the error about columns that are not numeric."""
+"""The columns of any table behind one interface, and the error about those that are not numbers."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.cells import BadColumn, Taken
-from fsframe.table.column_kinds import OTHER_DATE
+from fsframe.table.column_facts import Block, Column, Contents, gathered
+from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, numbers_of
+from fsframe.table.columns import check_finite, column_word
+from fsframe.table.dialect import quoted, unquote
+from fsframe.table.number_spellings import numbers_in
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import is_missing
-from fsframe.text import some_of
+from fsframe.table.text_file import is_missing, is_number
+from fsframe.text import counted, did_you_mean, some_of
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_BLOCK = 1 << 22
+"""Numbers in one block of columns."""
+
+Values = tuple[NDArray[Any], dict[int, list[str | None]]]
+"""Some columns as numbers, (n_rows, n_columns), and the texts of those that hold text."""
 
 
-class Columns(Protocol):
-    """The columns of a table, by place, as `fsframe.table.assembly` takes them."""
+@attrs.define
+class BadColumn:
+    """A column with cells that are neither numbers nor missing: the first, and their number."""
+
+    column: int
+    row: int
+    text: str
+    count: int
+
+
+@attrs.define
+class Taken:
+    """Columns taken from a table.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float64, uint8 or int8, or a sparse matrix, or a ColumnSource
+        NaN if missing or `bad`. Bytes if all cells are single digits.
+    texts : dict of column to list of str
+        Without quotes and outer blanks. A column of numbers may be an array instead, as the label
+        of a data frame is.
+    bad : dict of column to BadColumn
+    coded : int
+        Cells that held a code for a missing value.
+    codes : str
+        These codes, in words.
+    spelled : list of int
+        Columns of a data frame that hold numbers as text.
+    truths : list of int
+        Columns of a data frame that hold truth values.
+    """
+
+    X: Any
+    texts: dict[int, Any]
+    bad: dict[int, BadColumn] = attrs.field(factory=dict)
+    coded: int = 0
+    codes: str = ""
+    spelled: list[int] = attrs.field(factory=list)
+    truths: list[int] = attrs.field(factory=list)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Table:
+    """All columns of a table, before they have roles, with the cells as they are there.
+
+    Each form of tables has a subclass, which defines `path`, `n_rows`, `_spelled` and `_values`,
+    and `taken` and `texts` if `fsframe.table.assembly` makes Datasets of it.
+
+    Parameters
+    ----------
+    names : tuple of str
+        One per column, with the label and other annotations; ``f1, f2, …`` if there are none.
+    beside : tuple of str
+        The names of annotations of the rows that roles can name; these are not features.
+    own_label : int, optional
+        The place of the label, if it is an array or a file of its own.
+    no_label : str
+        What to say if no label is named; empty if it is guessed.
+    row_names : tuple of str, optional
+        Names of the rows that are not a column, such as those of samples in the first line.
+    delimiter : str
+        The sign between the cells that `rows` gives.
+    decimal : str, optional
+        The decimal mark of texts, if it is known.
+    missing : callable
+        Whether a cell, blanks stripped, is a missing value.
+    takes_codes : bool
+        Whether codes of missing values can be given.
+    leaves_rows_out : bool
+        Whether rows without a label can be left out.
+    notes : tuple of str
+        Warnings from reading the table.
+    fill : mapping of int to (n_rows,) float64
+        What replaces the missing cells of columns in `rows`.
+    """
+
+    names: tuple[str, ...] = attrs.field(repr=False)
+    beside: tuple[str, ...] = attrs.field(default=(), repr=False)
+    own_label: int | None = attrs.field(default=None, repr=False)
+    no_label: str = attrs.field(default="", repr=False)
+    row_names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
+    delimiter: str = ","
+    decimal: str | None = None
+    missing: Callable[[str], bool] = attrs.field(default=is_missing, repr=False)
+    takes_codes: bool = attrs.field(default=False, repr=False)
+    leaves_rows_out: bool = attrs.field(default=True, repr=False)
+    notes: tuple[str, ...] = attrs.field(default=(), repr=False)
+    fill: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        raise NotImplementedError
 
     @property
     def what(self) -> object:
         """Name of the table in messages."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of all columns; None if there are none."""
-
-    @property
-    def beside(self) -> Sequence[str]:
-        """The names of annotations, which are not features; their places follow the columns'."""
-        return ()
+        return self.path
 
     @property
     def n_fields(self) -> int:
-        """Number of columns."""
+        """Number of columns without annotations of the rows, whose places follow."""
+        return len(self.names)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-
-    @property
-    def decimal(self) -> str | None:
-        """The decimal mark of texts, if it is known."""
-        return None
-
-    @property
-    def delimiter(self) -> str:
-        """The delimiter of a text; empty for other tables."""
-        return ""
-
-    @property
-    def takes_codes(self) -> bool:
-        """Whether codes of missing values can be given."""
-        return False
+        raise NotImplementedError
 
     @property
     def has_row_names(self) -> bool:
         """Whether the first column, which has no name, names or counts the rows."""
         return False
+
+    @property
+    def spelled_names(self) -> tuple[str, ...] | None:
+        """The names as spelled; None if the table has none."""
+        return tuple(quoted(name, ",") for name in self.names)
 
     def by_type(self, layout: Layout) -> Layout:
         """The layout in which types of columns count like declarations."""
@@ -68,29 +158,210 @@ class Columns(Protocol):
         """Whether a column has a categorical type."""
         return False
 
-    def missing(self, text: str, /) -> bool:
-        """Whether a cell, blanks stripped, is a missing value."""
-        return is_missing(text)
+    def missing_in(self, column: int) -> Callable[[str], bool]:
+        """The test for missing values of a column; a level of a categorical type is never one."""
+        return operator.not_ if self.is_typed(column) else self.missing
 
     def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
-        """Some columns (ascending) as numbers, the label as numbers or texts, `beside` as texts."""
+        """Some columns (ascending) as numbers, the label and `beside` as numbers or texts."""
+        raise NotImplementedError
 
-    def texts(self, columns: Sequence[int]) -> Iterable[tuple[int, Sequence[str]]]:
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, Sequence[str]]]:
         """Some columns as text, blanks stripped, one after the other; empty where missing."""
+        raise NotImplementedError
 
     def row(self, row: int) -> str:
         """The name of a row, for messages."""
-
-    def where(self, row: int, column: int) -> str:
-        """The table, row and column of a cell, for messages."""
-        return f"{self.what}, {self.row(row)}, {self.word(column)}"
+        return f"row {row + 1}"
 
     def word(self, column: int) -> str:
         """The name of a column, for messages."""
+        return column_word(column, self.names[column])
+
+    def where(self, row: int, column: int) -> str:
+        """The table, row and column of a cell, for messages."""
+        if column < self.n_fields:
+            return f"{self.what}, {self.row(row)}, {self.word(column)}"
+        word = "label" if column == self.own_label else "annotation"
+        return f"{self.what}, {word} {self.names[column]!r}, {self.row(row)}"
+
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as in the file, row by row."""
+        raise NotImplementedError
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        """Some columns; `numeric` ones are known to hold numbers (DataError may say otherwise)."""
+        raise NotImplementedError
+
+    def _about(self) -> dict[str, Any]:
+        """Fields of `Contents` for tables of this form, besides the facts of columns."""
+        return {}
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+        if not self.fill:
+            yield from self._spelled(columns)
+            return
+        fill = [self.fill.get(column) for column in columns]
+        for row, cells in enumerate(self._spelled(columns)):
+            yield [
+                cell
+                if values is None or not self.missing(unquote(cell))
+                else self._spelled_number(values[row])
+                for cell, values in zip(cells, fill, strict=True)
+            ]
+
+    def _spelled_number(self, value: float) -> str:
+        text = repr(float(value)).removesuffix(".0").replace(".", self.decimal or ".")
+        return quoted(text, self.delimiter)
+
+    def values(self, column: int) -> Column:
+        """A column as numbers, NaN where missing, or as texts, None where missing."""
+        X, texts = self._values([column])
+        return texts[column] if texts else np.asarray(X[:, 0], dtype=np.float64)
+
+    def column_blocks(self) -> Iterator[Block]:
+        """All columns, some at a time."""
+        every = range(len(self.names))
+        for start in every[:: self._width]:
+            yield start, *self._values(every[start : start + self._width])
+
+    @property
+    def _width(self) -> int:
+        """Most columns in a block."""
+        return max(1, _BLOCK // max(1, self.n_rows))
+
+    def contents(self) -> Contents:
+        """The facts of all columns."""
+        return gathered(
+            self.column_blocks(), self.values, path=self.path, names=self.names, n_rows=self.n_rows,
+            decimal=self.decimal, label_array=self.own_label, notes=self.notes,
+            takes_codes=self.takes_codes, row_names=self.has_row_names,
+            leaves_rows_out=self.leaves_rows_out, **self._about(),
+        )  # fmt: skip
+
+    def filled(
+        self, fill: Mapping[int, float | NDArray[np.float64]]
+    ) -> tuple[Table, int, list[int]]:
+        """The table with missing values filled, their number, and the columns left unchanged.
+
+        Parameters
+        ----------
+        fill : mapping of int to float or (n_rows,) float64
+            Fill values by column, for all rows or for each. Columns of text are left unchanged: the
+            codes of their levels are defined by the training table.
+        """
+        gaps, texts = Counter[int](), set[int]()
+        for cells in self.rows([*fill]):
+            for column, cell in zip(fill, map(unquote, cells), strict=True):
+                if self.missing(cell):
+                    gaps[column] += 1
+                elif column not in texts:
+                    plain = cell.replace(",", ".") if self.decimal == "," else cell
+                    if not is_number(plain):
+                        texts.add(column)
+        lacking = [column for column in fill if gaps[column]]
+        known = {
+            column: np.broadcast_to(fill[column], (self.n_rows,))
+            for column in lacking
+            if column not in texts
+        }
+        left = [column for column in lacking if column in texts]
+        return attrs.evolve(self, fill=known), sum(gaps[column] for column in known), left
+
+    def places(self, features: Sequence[str]) -> list[int]:
+        """Positions of the named columns.
+
+        Raises
+        ------
+        DataError
+            If columns are missing, all of which are named, or a name occurs twice.
+        """
+        times = Counter(self.names)
+        missing = [name for name in features if name not in times]
+        if missing:
+            raise DataError(self._lacking(missing, len(features)))
+        double = [name for name in features if times[name] > 1]
+        if double:
+            raise DataError(f"{self.path}: several columns are named {double[0]!r}; rename them")
+        place = {name: column for column, name in enumerate(self.names)}
+        return [place[name] for name in features]
+
+    def _lacking(self, missing: list[str], needed: int) -> str:
+        shown = []
+        for name in missing[:5]:
+            hint = did_you_mean(name, self.names).removeprefix(". ")
+            shown.append(repr(name) + (f" ({hint})" if hint else ""))
+        return (
+            f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
+            f"{some_of([*shown, *missing[5:]])}; it has {counted(len(self.names), 'column')}"
+        )
+
+    def numbers(
+        self, features: Sequence[str], kinds: Mapping[str, ColumnKind] | None = None
+    ) -> NDArray[np.float64]:
+        """The named columns in that order as (n_rows, n_features) float64, NaN where missing.
+
+        Parameters
+        ----------
+        features : sequence of str
+        kinds : mapping of str to ColumnKind, optional
+            Kinds of columns of a Dataset. Levels get the codes that they have there, and an unknown
+            level of a nominal column a code above all others.
+
+        Raises
+        ------
+        DataError
+            If a column is missing, holds text or an infinite value; the message says where. Also as
+            `fsframe.table.column_kinds.numbers_of`.
+        """
+        kinds = kinds or {}
+        spelled = {
+            k: kinds[name]
+            for k, name in enumerate(features)
+            if name in kinds and (kinds[name].levels or kinds[name].kind == "date")
+        }
+        sources = [*features]
+        for k, kind in spelled.items():
+            sources[k] = kind.column or features[k]
+        # All missing columns are reported together.
+        wanted = list(dict.fromkeys(sources))
+        place = dict(zip(wanted, self.places(wanted), strict=True))
+        places = [place[name] for name in sources]
+        X = np.empty((self.n_rows, len(features)))
+        plain = [k for k in range(len(features)) if k not in spelled]
+        if plain:
+            columns = sorted({places[k] for k in plain})
+            of_plain = np.searchsorted(columns, [places[k] for k in plain])
+            X[:, plain] = self._numbers(columns)[:, of_plain]
+        columns = sorted({places[k] for k in spelled})
+        cells = [[unquote(cell) for cell in row] for row in self.rows(columns)] if spelled else []
+        for k, kind in spelled.items():
+
+            def where(row: int, name: str = sources[k]) -> str:
+                return f"{self.path}, row {row + 1}, column {name!r}"
+
+            at = columns.index(places[k])
+            X[:, k] = numbers_of([row[at] for row in cells], kind, self.missing, where)
+        return X
+
+    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Some columns, ascending; DataError if one holds text or an infinite value."""
+        values, texts = self._values(columns, numeric=True)
+        X = np.asarray(values, dtype=np.float64)
+        words = [column_word(column, self.names[column]) for column in columns]
+        for column, cells in texts.items():
+            at = columns.index(column)
+            numbers = numbers_in(cells)
+            if numbers is None:
+                raise DataError(f"{self.path}: {words[at]} holds text, not numbers")
+            X[:, at] = numbers
+        check_finite(X, lambda row, at: f"{self.path}, row {row + 1}, {words[at]}")
+        return X
 
 
 def not_numbers(
-    table: Columns,
+    table: Table,
     bad: Mapping[int, BadColumn],
     infinite: Sequence[int] = (),
     dates: Sequence[int] = (),
@@ -123,7 +394,7 @@ def not_numbers(
 
 
 def _no_numbers(
-    table: Columns, bad: Mapping[int, BadColumn], infinite: Sequence[int], labelled: bool
+    table: Table, bad: Mapping[int, BadColumn], infinite: Sequence[int], labelled: bool
 ) -> str:
     if not bad:
         listing = some_of([table.word(column) for column in infinite], 8)
@@ -170,17 +441,17 @@ def _no_numbers(
     return message
 
 
-def _brief(table: Columns, bad: BadColumn) -> str:
+def _brief(table: Table, bad: BadColumn) -> str:
     shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
     cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
     return f"{table.word(bad.column)}: {cells} {shown!r}"
 
 
-def _key(table: Columns, column: int) -> str:
-    return table.names[column] if table.names else str(column + 1)
+def _key(table: Table, column: int) -> str:
+    return table.names[column] if table.spelled_names else str(column + 1)
 
 
-def way(table: Columns, option: str, value: str = "") -> str:
+def way(table: Table, option: str, value: str = "") -> str:
     """An option of commands, and for a data frame the argument of functions too."""
     words = f"--{option} {value}".rstrip()
     return words if table.takes_codes else f"{words}, {option}="

@@ -505,8 +505,7 @@ def test_columns_of_a_frame_are_listed_once_however_many_are_asked_for(tmp_path,
         asked.append(frame)
         return columns_of(frame)
 
-    for module in ("file_columns", "column_facts"):
-        monkeypatch.setattr(f"fsframe.table.{module}.columns_of", counted)
+    monkeypatch.setattr("fsframe.table.frames.columns_of", counted)
     frame = polars.DataFrame({name: X[:, k] for k, name in enumerate(NAMES)})
     frame.with_columns(y=polars.Series(Y)).write_parquet(tmp_path / "t.parquet")
     assert len(contents(tmp_path / "t.parquet").columns) == P + 1

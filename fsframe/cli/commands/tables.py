@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
-    from fsframe.table.file_columns import Table
+    from fsframe.table.table_columns import Table
 
 
 @click.command()
