@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.column_facts import ColumnFacts, Contents
-from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
+from fsframe.table.column_kinds import (
+    OTHER_DATE,
+    answers_in,
+    as_ordinal,
+    days_of,
+    ordered_levels,
+)
 from fsframe.table.column_names import (
     CODES,
     PERSONAL,
@@ -39,7 +45,6 @@ from fsframe.table.label_guess import (
     looks_like_identifier,
     stretches_of_time,
 )
-from fsframe.table.scales import answers_in, ordered_levels
 
 _MANY, _CLASSES, _FEWEST_ROWS, _MOST_LEVELS = 20, 10, 20, 12
 
