@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -132,8 +131,7 @@ def test_what_is_no_chain_is_refused_when_it_is_fitted(plain) -> None:
 
 def test_warnings_of_every_stage_arrive_under_its_name(interacting) -> None:
     X, y = interacting
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with pytest.warns(FsframeWarning) as told:
         ChainSelector("mim:top=6 relieff:k=90").fit(X, y)
     texts = [str(w.message) for w in told if w.category is FsframeWarning]
     assert len(texts) == len(told) == 2

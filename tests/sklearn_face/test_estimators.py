@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import warnings
 
 import attrs
 import numpy as np
 import pytest
-import sklearn
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -44,7 +42,6 @@ from fsframe.sklearn import (
 from fsframe.sklearn.estimators import iterations, pair_values
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
-sklearn_version = tuple(map(int, sklearn.__version__.split(".")[:2]))
 
 
 # What it finds
@@ -246,11 +243,8 @@ def test_missing_values_are_taken_where_the_tag_says_so(plain) -> None:
 
 
 @quiet
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_categories_of_a_frame_are_categories(library) -> None:
-    frames = pytest.importorskip(library)
-    if library == "polars" and sklearn_version < (1, 9):
-        pytest.skip("earlier scikit-learn does not read the names of polars 2")
+def test_categories_of_a_frame_are_categories(frames) -> None:
+    library = frames.__name__
     rng = np.random.default_rng(2)
     colour = rng.choice(["red", "green", "blue", "black"], 80)
     size = rng.standard_normal(80)
@@ -321,8 +315,7 @@ def test_text_that_is_no_category_is_refused_with_the_way_out() -> None:
 
 def test_warnings_of_the_library_arrive_once_and_from_here(interacting) -> None:
     X, y = interacting
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with pytest.warns(FsframeWarning) as told:
         MRMR(top=2).fit(X, y)
     assert [w.category for w in told] == [FsframeWarning]
     assert str(told[0].message).startswith("MRMR: all 8 columns were cut into bins")
@@ -333,8 +326,7 @@ def test_warnings_of_the_library_arrive_once_and_from_here(interacting) -> None:
 def test_a_search_warns_once_whatever_its_folds_say(interacting, refit: bool) -> None:
     search = GridSearchCV(MRMR(), {"top": [2, 3]}, cv=3, refit=refit, scoring=lambda *_: 0.0)
     for _ in range(2):
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
+        with pytest.warns(FsframeWarning) as told:
             search.fit(*interacting)
         assert [w.category for w in told] == [FsframeWarning]
         assert str(told[0].message).startswith("MRMR, in GridSearchCV: all 8 columns were cut")
@@ -342,8 +334,7 @@ def test_a_search_warns_once_whatever_its_folds_say(interacting, refit: bool) ->
 
 
 def test_a_cross_validation_warns_once(interacting) -> None:
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with pytest.warns(FsframeWarning) as told:
         cross_val_score(MRMR(top=2), *interacting, cv=3, scoring=lambda *_: 0.0)
     assert [str(w.message)[:23] for w in told] == ["MRMR, in cross_validate"]
 

@@ -121,52 +121,37 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fit", "says"),
+    ("made", "roles", "says"),
     [
-        (lambda X, y, site, day: ReliefF().fit(X, y, adjust=site), "relieff cannot adjust for"),
-        (lambda X, y, site, day: Lasso().fit(X, y, times=day), "lasso cannot keep the order"),
+        (ReliefF(), {"adjust": "site"}, "relieff cannot adjust for"),
+        (Lasso(), {"times": "day"}, "lasso cannot keep the order"),
+        (NPFS(base="mim", null="published", always_keep="a"), {}, "null=published compares"),
+        (ChainClassifier("relieff knn"), {"adjust": "site"}, "relieff cannot adjust for"),
+        (ChainRegressor("rrelieff knn"), {"adjust": "site"}, "rrelieff cannot adjust for"),
+        (MIM(always_keep=["aa"]), {}, "no column 'aa'. Did you mean `a`"),
+        (MIM(always_keep=[9]), {}, "no column number 10"),
+        (MIM(always_keep=[True]), {}, "not True"),
+        (MIM(always_keep=list("abcde")), {}, "all columns are always kept"),
+        (MIM(feature_groups=["a"]), {}, "must be a mapping"),
+        (MIM(feature_groups={"p": ["a"], "q": ["a"]}), {}, "two groups: 'a'"),
+        (MIM(), {"times": "five days"}, "times must have a value"),
+        (MIM(), {"times": "site"}, "numbers or dates"),
+        (MIM(), {"adjust": "five days"}, "adjust must have a value"),
         (
-            lambda X, y, site, day: NPFS(base="mim", null="published", always_keep="a").fit(X, y),
-            "null=published compares",
-        ),
-        (
-            lambda X, y, site, day: ChainClassifier("relieff knn").fit(X, y, adjust=site),
-            "relieff cannot adjust for",
-        ),
-        (
-            lambda X, y, site, day: ChainRegressor("rrelieff knn").fit(X, day, adjust=site),
-            "rrelieff cannot adjust for",
-        ),
-        (
-            lambda X, y, site, day: MIM(always_keep=["aa"]).fit(X, y),
-            "no column 'aa'. Did you mean `a`",
-        ),
-        (lambda X, y, site, day: MIM(always_keep=[9]).fit(X, y), "no column number 10"),
-        (lambda X, y, site, day: MIM(always_keep=[True]).fit(X, y), "not True"),
-        (
-            lambda X, y, site, day: MIM(always_keep=list("abcde")).fit(X, y),
-            "all columns are always kept",
-        ),
-        (lambda X, y, site, day: MIM(feature_groups=["a"]).fit(X, y), "must be a mapping"),
-        (
-            lambda X, y, site, day: MIM(feature_groups={"p": ["a"], "q": ["a"]}).fit(X, y),
-            "two groups: 'a'",
-        ),
-        (lambda X, y, site, day: MIM().fit(X, y, times=day[:5]), "times must have a value"),
-        (lambda X, y, site, day: MIM().fit(X, y, times=site), "numbers or dates"),
-        (lambda X, y, site, day: MIM().fit(X, y, adjust=day[:5]), "adjust must have a value"),
-        (
-            lambda X, y, site, day: ChainSelector(["mim", MIM(always_keep=np.array([0]))]).fit(
-                X, y
-            ),
+            ChainSelector(["mim", MIM(always_keep=np.array([0]))]),
+            {},
             "set always_keep on the estimator",
         ),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_by_name(frame, X, fit: Any, says: str) -> None:
+def test_what_cannot_be_honoured_is_refused_by_name(
+    frame, X, made: Any, roles: dict[str, str], says: str
+) -> None:
     site, day = frame["site"].astype(str), frame["day"]
+    given = {"site": site, "day": day, "five days": day[:5]}
+    y = day if isinstance(made, ChainRegressor) else frame["y"]
     with pytest.raises(ValueError, match=says):
-        fit(X, frame["y"], site, day)
+        made.fit(X, y, **{role: given[what] for role, what in roles.items()})
 
 
 @pytest.mark.parametrize(

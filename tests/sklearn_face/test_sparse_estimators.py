@@ -21,7 +21,6 @@ from fsframe.sklearn import (
     ChainClassifier,
     ChainRegressor,
     ChainSelector,
-    estimator,
     offered_names,
 )
 from fsframe.testing.conformance import peak_bytes
@@ -34,6 +33,8 @@ draw = np.random.default_rng(3)
 Y = np.arange(40) % 2
 X = np.where(draw.random((40, 7)) < 0.6, 0.0, draw.normal(size=(40, 7)))
 X[:, 5] += 2.0 * Y
+HOLED = X.copy()
+HOLED[3, 5] = HOLED[7, 1] = np.nan
 NUMBERS = X[:, 5] + 0.3 * draw.normal(size=40)
 TIMES = np.where(Y == 0, -1, 1) * np.exp(NUMBERS)
 
@@ -89,22 +90,19 @@ def test_all_that_predict_find_in_sparse_x_the_bits_of_dense_x(name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "chain",
-    ["mim:top=3 weighted-knn", "immigrate margin", "mim:top=0.3 sklearn:estimator=GaussianNB"],
+    ("kind", "chain", "table", "y"),
+    [
+        (ChainClassifier, "mim:top=3 weighted-knn", X, Y),
+        (ChainClassifier, "immigrate margin", X, Y),
+        (ChainClassifier, "mim:top=0.3 sklearn:estimator=GaussianNB", X, Y),
+        (ChainRegressor, "rrelieff:top=3 ridge", X, NUMBERS),
+        # Gaps are filled as those of dense rows are.
+        (ChainClassifier, "impute knn", HOLED, Y),
+        (ChainClassifier, "impute:method=neighbours knn", HOLED, Y),
+    ],
 )
-def test_chains_that_predict_find_in_sparse_x_the_bits_of_dense_x(chain: str) -> None:
-    same_predictions(lambda: ChainClassifier(chain), X, Y)
-
-
-def test_chains_of_numbers_find_in_sparse_x_the_bits_of_dense_x() -> None:
-    same_predictions(lambda: ChainRegressor("rrelieff:top=3 ridge"), X, NUMBERS)
-
-
-def test_gaps_of_sparse_rows_are_filled_as_those_of_dense_ones() -> None:
-    holed = X.copy()
-    holed[3, 5] = holed[7, 1] = np.nan
-    for chain in ("impute knn", "impute:method=neighbours knn"):
-        same_predictions(lambda chain=chain: ChainClassifier(chain), holed, Y)
+def test_chains_that_predict_find_in_sparse_x_the_bits_of_dense_x(kind, chain, table, y) -> None:
+    same_predictions(lambda: kind(chain), table, y)
 
 
 def test_only_the_columns_that_are_read_are_widened() -> None:
@@ -133,17 +131,3 @@ def same_predictions(make: Callable[[], Any], table: Any, y: Any) -> None:
 def test_checks_of_scikit_learn_on_sparse_tables_pass(name: str) -> None:
     for check in (check_estimator_sparse_array, check_estimator_sparse_matrix):
         check(name, getattr(fsframe.sklearn, name)())
-
-
-def test_a_sparse_table_is_not_filled() -> None:
-    holed = X.copy()
-    holed[3, 5] = np.nan
-    filling = ChainSelector("impute mim:top=2").fit(holed, Y)
-    with pytest.raises(ValueError, match="fills missing values"):
-        filling.transform(sparse.csr_array(X))
-
-
-def test_dir_holds_what_is_public() -> None:
-    public = {name for name in dir(fsframe.sklearn) if not name.startswith("__")}
-    assert public == set(fsframe.sklearn.__all__)
-    assert estimator("mim") is fsframe.sklearn.MIM
