@@ -200,7 +200,7 @@ def test_ties_are_groups_that_begin_with_their_best(values, least):
     # the first k do not depend on what follows, and NaN has no rank
     holed = np.insert(-array, len(array) // 2, np.nan)
     places = np.delete(np.arange(len(holed)), len(array) // 2)
-    for count in range(len(values) + 1):
+    for count in (*range(len(values) + 1), None):
         assert rank_by_score(-array, count, least=least).tolist() == expected[:count]
         found = rank_by_score(holed, count, least=least)
         assert found.tolist() == places[expected[:count]].tolist()
