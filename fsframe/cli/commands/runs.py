@@ -105,18 +105,8 @@ def resume(run: str, **options: Any) -> None:
     asked = options["data"] or manifest.request.get("path", "")
     used = [out, asked, *tables_at(asked, out)]
     check_log(options["log"], [*used, options["csv_out"]])
-    asked_csv = manifest.request.get("csv", "")
-    if options["csv_out"]:
-        csv_out = check_destination(
-            options["csv_out"], overwrite=options["overwrite"], apart_from=used
-        )
-        options["csv_out"] = str(csv_out)
-    elif asked_csv and not options["quiet"]:
-        say(
-            f"note: the interrupted command was also to write {asked_csv}; to write it, add --csv "
-            f"{shlex.quote(asked_csv)}",
-            err=True,
-        )
+    csv_out = _csv_destination(manifest, out, options, used)
+    options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _continue(out, manifest, options) if finished is None else finished
     show_result(record, out, options)
@@ -139,6 +129,40 @@ def _manifest(folder: Path) -> Manifest:
             "the original command"
         )
     return manifest
+
+
+def _csv_destination(
+    manifest: Manifest, out: Path, options: dict[str, Any], used: list[Any]
+) -> Path | None:
+    """Where to write the table of folds, as this command or the interrupted one asked.
+
+    The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
+    run file.
+    """
+    if options["csv_out"]:
+        return check_destination(
+            options["csv_out"], overwrite=options["overwrite"], apart_from=used
+        )
+    name = manifest.request.get("csv", "")
+    if not name:
+        return None
+    asked = Path(os.path.realpath(name))
+    same_folder = asked.parent == Path(os.path.realpath(out)).parent
+    if not same_folder or asked.suffix != ".csv" or asked.name.startswith("."):
+        if not options["quiet"]:
+            say(
+                f"note: the interrupted command was also to write {name}, which is not a CSV "
+                f"file beside the run file; to write it, add --csv {shlex.quote(name)}",
+                err=True,
+            )
+        return None
+    if os.path.lexists(asked):
+        raise StoreError(
+            f"{asked}, which the interrupted command was to write, already exists and was left "
+            "unchanged; name another file for the table of folds (--csv FILE, with --overwrite to "
+            "replace a file)"
+        )
+    return check_destination(asked, apart_from=used)
 
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
