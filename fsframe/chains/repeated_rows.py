@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import exp, fsum, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +131,24 @@ def _adjacent_shares(data: Dataset) -> tuple[float, float]:
         expected += some.size * 2.0 / (len(mine) - 1)
     if not probes:
         return 0.0, 0.0
-    from scipy.special import bdtrc
-
     chance = min(expected / probes, 1.0)
-    # The binomial probability of at least so many; that of scipy.stats takes 0.25 s to import.
-    rare = bdtrc(hits - 1, probes, chance) < _RARE
+    rare = _tail(hits, probes, chance) < _RARE
     return (hits / probes, chance) if rare and hits / probes > chance + 0.15 else (0.0, 0.0)
+
+
+def _tail(hits: int, n: int, chance: float) -> float:
+    """Binomial probability of at least `hits` among n; importing SciPy's takes 0.25 seconds.
+
+    >>> round(_tail(2, 3, 0.5), 12), _tail(0, 3, 0.5), _tail(3, 3, 1.0)
+    (0.5, 1.0, 1.0)
+    """
+    if hits <= 0 or chance >= 1.0:
+        return 1.0
+    if chance <= 0.0:
+        return 0.0
+    odds = log(chance), log1p(-chance)
+    terms = (
+        lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * odds[0] + (n - k) * odds[1]
+        for k in range(hits, n + 1)
+    )
+    return min(1.0, fsum(map(exp, terms)))
