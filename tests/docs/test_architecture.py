@@ -50,7 +50,7 @@ def test_recipes_name_files_that_exist() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     recipes = page[page.index("## Recipes") :]
     places = [ROOT, ROOT / "plugins", ROOT / "fsframe"]
-    named = re.findall(r"`((?:fsframe_\w+|storage|execution|cli)/[\w/]+(?:\.py)?)`", recipes)
+    named = re.findall(r"`((?:fsframe_\w+|storage|execution|cli)/[\w/]+(?:\.py|\.toml)?)`", recipes)
     assert len(named) >= 9
     for path in named:
         assert any((place / path).exists() for place in places), path

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.chains.audit import refit
-from fsframe.errors import DataError, PluginError, RequestError, StoreError
+from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.evaluation.folds import FoldTask
 from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import filled_rows
@@ -447,18 +447,3 @@ def test_donors_are_cut_and_lifted_with_their_columns():
     assert cut.columns.tolist() == [1, 2] and cut.rows.tolist() == [[2.0, 3.0]]
     assert cut.lift(np.array([0, 3, 4])).columns.tolist() == [3, 4]
     assert donors.restrict(np.array([], dtype=np.intp)).columns.tolist() == []
-
-
-def test_an_import_that_fails_is_named(monkeypatch):
-    import builtins
-
-    plain = builtins.__import__
-
-    def without(name: str, *args: object, **kwargs: object) -> object:
-        if name.partition(".")[0] == "sklearn":
-            raise ImportError("No module named 'sklearn'")
-        return plain(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(PluginError, match=r"pip install scikit-learn"):
-        near(with_gaps())
