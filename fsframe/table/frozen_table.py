@@ -15,12 +15,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.errors import DataError
 from fsframe.kernels.threads import read_ahead
 from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes
-from fsframe.table.text_file import check_size
 from fsframe.text import html_block, html_table, listed, printable
 
 if TYPE_CHECKING:
@@ -280,8 +280,13 @@ class FrozenTable:
         """
         if not self.in_parts:
             return self
-        n, p = self.n_samples, self.n_features
-        check_size(8 * n * p, f"{self.name}: {n} × {p} values")
+        needed = 8 * self.n_samples * self.n_features
+        if needed > self.matrix.most_bytes:
+            raise DataError(
+                f"{self.name}: {self.n_samples} × {self.n_features} values take "
+                f"{needed / 1e9:.1f} GB in memory, and {self.matrix.most_bytes / 1e9:.1f} GB are "
+                "allowed (FSFRAME_TABLE_MEMORY)"
+            )
         return attrs.evolve(self, matrix=freeze(self.matrix.read(0, self.n_features)))
 
     @cached_property
