@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.array_files import annotated_columns
 from fsframe.table.arrays import (
     as_groups,
     as_labels,
@@ -350,6 +349,9 @@ class Dataset(FrozenTable):
         nominal = categorical if isinstance(categorical, bool) else as_keys(categorical)
         beside: dict[str, Any] = {}
         if is_annotated(frame):
+            # Formats are plugins: datasets, and stored runs, are there without them.
+            from fsframe.table.array_files import annotated_columns
+
             table: Table = annotated_columns(frame, layer, roles)
             beside = {name: frame.obs[name] for name in frame.obs}
         else:
