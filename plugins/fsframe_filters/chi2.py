@@ -122,8 +122,11 @@ class Chi2(FilterWithTests, ScoredFilter):
 
 
 def _fisher_of_tables(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log p of the tables of m features with two levels and two classes, a cell of them rarely
-    expected (`with_fisher_p`); NaN for other features."""
+    """Log p (m,) of 2 × 2 tables with a cell that is expected to hold few rows (`with_fisher_p`).
+
+    `table` (n_levels, n_classes, m) holds whole counts. NaN for other features, such as those with
+    more than two levels that occur.
+    """
     of_level, of_class = table.sum(axis=1), table.sum(axis=0)
     found = np.full(table.shape[2], np.nan)
     two = np.flatnonzero(((of_level > 0).sum(axis=0) == 2) & ((of_class > 0).sum(axis=0) == 2))

@@ -31,11 +31,23 @@ _FIRST_ROWS = 64
 Floats = NDArray[np.float64]
 
 
-def with_exact_p(ranks: NDArray[np.float64], data: Dataset, log_p: Floats) -> NDArray[np.float64]:
-    """`log_p` of some columns of `ranks`, with small values made exact if there are few rows.
+def with_rank_sum_p(ranks: Floats, data: Dataset, log_p: Floats) -> Floats:
+    """`log_p` of some columns, with small values made exact if there are few rows.
 
-    O(n₁ n³) for each column with equal values, n₁ rows of the smaller class; once for all columns
-    without.
+    Parameters
+    ----------
+    ranks : (n, m) float64
+        Ranks within each column, means of ranks for equal values, NaN where missing.
+    data : Dataset
+        The table, of two classes.
+    log_p : (m,) float64
+
+    Returns
+    -------
+    log_p : (m,) float64
+        Those of Wilcoxon's rank sum over all permutations of the labels, two-sided, where p is
+        below 0.1. O(n₁ n³) for each column with equal values, n₁ rows of the smaller class; once
+        for all columns without.
     """
     exact = log_p.copy()
     for column in np.flatnonzero((log_p < np.log(_UNLIKELY)) & ~np.isnan(ranks).all(axis=0)):
@@ -119,8 +131,17 @@ def with_fisher_p(
 
 
 def fisher_of_columns(block: Floats, log_p: Floats, data: Dataset) -> Floats:
-    """`log_p` of a block of columns, by Fisher's exact test for those of two values, one of them or
-    a class rare (`with_fisher_p`); missing values are left out of their column."""
+    """`log_p` of some columns, by Fisher's exact test for those of two values (`with_fisher_p`).
+
+    Parameters
+    ----------
+    block : (n, m) float64
+        Values; missing ones (NaN) are left out of their column.
+    log_p : (m,) float64
+        Kept for columns of more values, and where no cell is expected to hold fewer than 10 rows.
+    data : Dataset
+        The table, of two classes, with the number of times that each row counts.
+    """
     times = np.ones(len(block)) if data.counts is None else data.counts.astype(np.float64)
     rows = np.flatnonzero(times)
     columns = np.flatnonzero(_has_two_values(block[rows[:_FIRST_ROWS]]))

@@ -25,7 +25,7 @@ from fsframe.resampling.groups import FilterWithTests
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import level_places, sums_of_squares
 from fsframe.text import counted
-from fsframe_filters.exact_tests import FEW_ROWS, fisher_of_columns, with_exact_p
+from fsframe_filters.exact_tests import FEW_ROWS, fisher_of_columns, with_rank_sum_p
 
 DEFAULT_COUNT = 10
 
@@ -243,7 +243,7 @@ class AnovaF(FilterWithTests):
                 )
             scores[numeric], log_p[numeric] = tests
             if exact and self.ranks:
-                log_p[numeric] = with_exact_p(values, data, log_p[numeric])
+                log_p[numeric] = with_rank_sum_p(values, data, log_p[numeric])
         log_p = np.where(np.isnan(fisher), log_p, fisher)
         if self._ranked_by_p(data):
             # Zeros without a sign.
