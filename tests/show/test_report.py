@@ -337,6 +337,14 @@ def test_the_checklist_tells_judged_runs_from_others():
     assert of_q == ["0", "0", "1"] and "95 % intervals" in methods_paragraph(judged)
 
 
+@pytest.mark.parametrize(("scheme", "state"), [("folds", "yes"), ("leave-one-out", "no")])
+def test_the_checklist_speaks_of_standard_errors_where_there_are_some(scheme: str, state: str):
+    chain = f"cross-validation:base=(mim:top=1 knn),scheme={scheme},metric=[auc]"
+    items = {item.question: item for item in checklist(Chain.parse(chain).run(small()))}
+    item = items["Is performance reported with its uncertainty and against baselines?"]
+    assert (item.state, "corrected standard errors" in item.answer) == (state, state == "yes")
+
+
 def test_a_page_of_several_runs_names_each_and_what_they_share():
     runs = [(Chain.parse(text).run(small()), None) for text in ("mim:top=2", "anova-f:top=1")]
     page = report_page_of_several(runs)
