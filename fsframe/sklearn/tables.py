@@ -324,6 +324,9 @@ def counting_stages(chain: Chain) -> list[str]:
 @contextlib.contextmanager
 def _naming_columns(X: Any) -> Iterator[None]:
     """Context in which a data frame that cannot be used is refused by the name of a column."""
+    # Frames of pandas with times are refused below; polars would turn them into numbers.
+    if is_frame(X) and (problem := _column_of_times(X)):
+        raise InvalidData(problem)
     try:
         yield
     except Exception as error:
@@ -338,19 +341,25 @@ def _numeric(X: Any) -> Any:
     return X if X.dtype.kind in "biuf" else X.astype(np.float64)
 
 
+def _column_of_times(X: Any) -> str:
+    """What is wrong with the first column of a frame that holds times or durations, if one does."""
+    types = X.dtypes if hasattr(X, "dtypes") else X.schema.types
+    for name, kind in zip(frame_names(X), types, strict=True):
+        if (word := str(kind).lower()).startswith(("date", "time", "duration")):
+            moments = word.startswith(("date", "timestamp")) or word == "time"
+            return (
+                f"column {name!r} holds {'times' if moments else 'durations'} ({kind}); turn them "
+                "into numbers, such as days since the first of them, or drop the column"
+            )
+    return ""
+
+
 def _column_problem(X: Any) -> str:
     """What is wrong with the first column of a frame that has neither numbers nor categories."""
     names = frame_names(X)
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         return f"X has several columns called {twice[0]!r}; rename or drop all but one of them"
     for name, series in columns_of(X):
-        kind = str(series.dtype).lower()
-        if kind.startswith(("date", "time", "duration")):
-            return (
-                f"column {name!r} holds {'times' if kind.startswith('date') else 'durations'} "
-                f"({series.dtype}); turn them into numbers, such as days since the first of them, "
-                "or drop the column"
-            )
         texts = [value for value in as_list(series) if isinstance(value, str)]
         if texts and not is_category(series.dtype):
             return (

@@ -80,6 +80,8 @@ def find_columns(
     times = Counter(names or ())
     known = {name: place for place, name in enumerate(names or ()) if times[name] == 1}
     for key in keys:
+        if not isinstance(key, (str, int)):
+            key = str(key)  # a tuple, as frames with several levels of names call their columns
         try:
             place = known.get(key) if isinstance(key, str) else None
             places.append(find_column(names, n_columns, key, what) if place is None else place)
@@ -157,7 +159,9 @@ def check_columns(
     problems: list[str] = []
     places: dict[str, list[int]] = {}
     for role in ROLES.values():
-        keys = as_keys(roles.get(role.name))
+        given = roles.get(role.name)
+        one_name = isinstance(given, tuple) and str(given) in (names or ())
+        keys = (str(given),) if one_name else as_keys(given)
         try:
             places[role.name] = find(role, keys) if keys else []
         except DataError as error:

@@ -161,6 +161,8 @@ def test_what_cannot_be_honoured_is_refused_by_name(
         (polars, "dose", ["3 mg"] * 20, "column 'dose' holds text, such as '3 mg'"),
         (pandas, "day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
         (pandas, "wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
+        (polars, "day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
+        (polars, "wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
     ],
 )
 def test_a_column_that_cannot_be_used_is_named(library: Any, name: str, cells: Any, says: str):

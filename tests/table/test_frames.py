@@ -105,6 +105,11 @@ def test_columns_with_levels_of_names_are_named_by_their_tuple():
     assert data.n_groups == 2 and data.label_name == "('h', 'k')"
     run = fsframe.select("anova-f:top=1", frame, label=("h", "k"))
     assert run.selected_names == data.feature_names
+    for dropped in (("h", "who"), [("h", "who")], "('h', 'who')"):
+        left = fsframe.read(frame, label=("h", "k"), drop=dropped)
+        assert left.feature_names == data.feature_names
+    with pytest.raises(DataError, match=r"there is no column \"\('h', 'whom'\)\""):
+        fsframe.read(frame, label=("h", "k"), drop=[("h", "whom")])
 
 
 def test_what_a_masked_array_hides_is_missing():
