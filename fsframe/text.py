@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import json
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from html import escape
 from typing import Any
 
@@ -384,3 +385,38 @@ def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str
     if len(near) == len(wrong):
         return f"{message}; did you mean {', '.join(dict.fromkeys(near))}?"
     return f"{message}; it takes {', '.join(known)}"
+
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
+
+
+def json_text(value: Any) -> str:
+    r"""`value` as JSON on one line, unsafe characters as equivalent ``\u`` escapes.
+
+    Arrays become lists; numbers that are not finite, which JSON does not have, become null.
+
+    >>> json_text({"naïve \x9b[2J": [1.5, float("inf")]})
+    '{"naïve \\u009b[2J": [1.5, null]}'
+    """
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    return _BEYOND_ASCII.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if character == "\x7f":
+        # The one control character that JSON does not escape.
+        return "\\u007f"
+    return json.dumps(character)[1:-1] if is_unsafe(character) else character
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return None
+    return value

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
-import re
 import shutil
 import sys
 import textwrap
@@ -24,12 +22,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.errors import FsframeError
-from fsframe.text import is_unsafe, printable
+from fsframe.text import json_text, printable
 
 _NARROWEST = 40
 # Since click 8.2 a command without arguments raises this with its help.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def say(text: str = "", *, err: bool = False) -> None:
@@ -112,38 +109,6 @@ def say_usage(error: click.ClickException) -> None:
 def say_json(value: Any, *, err: bool = False) -> None:
     """Print one JSON value on one line, as `json_text` writes it."""
     click.echo(json_text(value), err=err)
-
-
-def json_text(value: Any) -> str:
-    r"""`value` as JSON on one line, unsafe characters as equivalent ``\u`` escapes.
-
-    Arrays become lists; numbers that are not finite, which JSON does not have, become null.
-
-    >>> json_text({"naïve \x9b[2J": [1.5, float("inf")]})
-    '{"naïve \\u009b[2J": [1.5, null]}'
-    """
-    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
-    return _BEYOND_ASCII.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    character = match[0]
-    if character == "\x7f":
-        # The one control character that JSON does not escape.
-        return "\\u007f"
-    return json.dumps(character)[1:-1] if is_unsafe(character) else character
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not -float("inf") < value < float("inf"):
-        return None
-    return value
 
 
 _IN_ASCII = {"█": "#", "×": "x", "—": "-", "–": "-", "…": "...", "±": "+-", "²": "^2", "−": "-"}

@@ -25,6 +25,7 @@ from fsframe.show.comparisons import (
     result_columns,
     result_rows,
     run_file,
+    study_object,
     write_comparison,
 )
 from fsframe.show.page import write_folder
@@ -34,7 +35,15 @@ from fsframe.storage import write_run
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study
 from fsframe.storage.write import run_file_content
-from fsframe.text import counted, did_you_mean, html_block, html_table, listed, printable
+from fsframe.text import (
+    counted,
+    did_you_mean,
+    html_block,
+    html_table,
+    json_text,
+    listed,
+    printable,
+)
 
 
 def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
@@ -187,6 +196,10 @@ class ComparisonResult:
         for name in ("on_front", "fewest_features"):
             results[name] = [mark is True for mark in results[name]]
         return frame_of({"results": results, "pairs": pair_columns(self.comparison)}, what, library)
+
+    def to_json(self) -> str:
+        """The request and the comparison by each measure in JSON, as ``fsframe show --json``."""
+        return json_text(study_object(self.record, self.comparisons))
 
     def plot(
         self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None

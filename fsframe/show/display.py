@@ -354,6 +354,12 @@ def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     return told if protocol is None else told | _stability_object(protocol)
 
 
+def file_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The object of `show --json`: that of its command, with the origin of the run."""
+    origin = facts(record, "created", "command", "fsframe_version", "environment")
+    return protocol_object(record, path) | origin
+
+
 def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     """Write the measures of each fold, or of a stability study the metrics by set size.
 

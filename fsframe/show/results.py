@@ -22,7 +22,13 @@ from fsframe.evaluation.recorded import (
 )
 from fsframe.method.answer import AnswerTable
 from fsframe.show.comparisons import RESULTS
-from fsframe.show.display import fold_columns, measure_rows, metric_rows, result_lines
+from fsframe.show.display import (
+    file_object,
+    fold_columns,
+    measure_rows,
+    metric_rows,
+    result_lines,
+)
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.plots.canvas import figure_bytes
 from fsframe.show.run_display import (
@@ -39,7 +45,7 @@ from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import STUDY_FILE
 from fsframe.table.dataset import Dataset
-from fsframe.text import html_block, html_table, printable
+from fsframe.text import html_block, html_table, json_text, printable
 
 if TYPE_CHECKING:
     from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
@@ -134,6 +140,21 @@ class SelectionResult(RunRecord):
         target = Path(path)
         write_run(target, self, overwrite=overwrite)
         return target
+
+    def to_json(self) -> str:
+        """The result as text in JSON: the object of ``fsframe show --json``, on one line.
+
+        Numbers that are not finite, which JSON does not have, are null.
+
+        Examples
+        --------
+        >>> import fsframe, json
+        >>> X = [[1, 5], [2, 5], [9, 4], [8, 6]]
+        >>> data = fsframe.Dataset.from_arrays(X, ["a", "a", "b", "b"], name="toy")
+        >>> json.loads(fsframe.select("mim:top=1,bins=2", data).to_json())["selected"]
+        ['f1']
+        """
+        return json_text(file_object(self, None))
 
     def to_sklearn(self) -> Any:
         """The selection as a fitted transformer of scikit-learn, for tables with the same columns.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -262,6 +263,8 @@ def test_results_are_saved_read_and_not_computed_twice(tmp_path, data, studied, 
     path = studied.save(tmp_path / "studied.h5")
     again = fsframe.load_run(path)
     assert type(again) is type(studied) and again.digests() == studied.digests()
+    shown = command("show", str(path), "--json").json
+    assert json.loads(again.to_json()) == shown | {"run_file": None}
     with pytest.raises(StoreError):
         studied.save(path)
     out = tmp_path / "selected.h5"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import numpy as np
@@ -48,6 +49,7 @@ def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path):
     verified = command("verify", str(tmp_path / "study"))
     assert "study.zip: sound, " in verified.out
     left = fsframe.load_study(tmp_path / "study")
+    assert json.loads(left.to_json()) == shown
     assert left.record.asked() | {"sha256": 0} == studied.record.asked() | {"sha256": 0}
     for cell, run in left.record.runs.items():
         assert run.digests() == studied.record.runs[cell].digests()

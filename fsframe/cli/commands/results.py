@@ -25,7 +25,6 @@ from fsframe.cli.run_file import (
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import RequestError
 from fsframe.registry import writers
-from fsframe.text import facts
 
 if TYPE_CHECKING:
     from fsframe.storage.study_file import StudyRecord
@@ -45,7 +44,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.show.display import file_lines, protocol_csv, protocol_object
+    from fsframe.show.display import file_lines, file_object, protocol_csv
 
     compared = find_comparison(run)
     if compared is not None and compared.study is not None:
@@ -59,8 +58,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
         check_destination(csv_out, overwrite=overwrite, apart_from=used)
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
-        of_file = facts(record, "created", "command", "fsframe_version", "environment")
-        say_json({**protocol_object(record, path), **of_file})
+        say_json(file_object(record, path))
         return
     say_lines(file_lines(record, path))
 
