@@ -31,8 +31,20 @@ from fsframe.show.comparisons import (
 from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
 from fsframe.show.plots import draw
 from fsframe.show.plots.canvas import figure_bytes
-from fsframe.show.section import About, Block, Bullets, Code, Figure, Heading, Picture, Table, Text
-from fsframe.show.sections import CHECKLIST_WORDS, STATES, figures_of_several
+from fsframe.show.section import (
+    CHECKLIST_WORDS,
+    STATES,
+    About,
+    Block,
+    Bullets,
+    Code,
+    Figure,
+    Heading,
+    Picture,
+    Table,
+    Text,
+    figures_of_several,
+)
 from fsframe.show.verdicts import heading, measure_words, verdict_of_comparison, verdict_of_several
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord

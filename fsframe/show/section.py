@@ -1,4 +1,4 @@
-"""Sections of the page about a run, and the blocks they are made of.
+"""Sections of the page about a run: the blocks they are made of, the built-in ones, its figures.
 
 A section yields blocks, which the page writes as HTML. Names come from files, which may be
 untrusted, so everything except the SVG of a plot is escaped there.
@@ -8,18 +8,53 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
-from fsframe.errors import PluginError
+from fsframe.errors import PluginError, RequestError
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.method.answer import AnswerTable
 from fsframe.registry import in_stage
+from fsframe.show.display import kept_rows, measure_rows, metric_rows
+from fsframe.show.methods_text import (
+    checklist,
+    commands,
+    given_params,
+    methods_paragraph,
+    references,
+    versions,
+)
+from fsframe.show.plots import KINDS, draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.verdicts import (
+    decisions,
+    interacting,
+    pair_test_words,
+    pair_weight_words,
+    statements,
+    verdict,
+)
 from fsframe.storage import RunRecord
+from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
-from fsframe.text import Rows, safe
+from fsframe.text import Rows, safe, some_of
+
+_WARNINGS = 50
+_ROWS = 1000
+_NAMED = 8
+CHECKLIST_WORDS = (
+    "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
+    "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
+)
+STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
+_COLUMNS = {"frequency_low": "from", "frequency_high": "to", "with": "and"}
+
+# The kinds for several runs, in this order.
+_SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 
 @attrs.frozen(kw_only=True)
@@ -225,3 +260,227 @@ class Section(ABC):
     @abstractmethod
     def _blocks(self, about: About) -> Iterable[Block]:
         """The blocks about this run, a heading first."""
+
+
+def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
+    """The figures that can be drawn from a run; those that show values need its table."""
+    placed = [name for name, kind in KINDS.items() if kind.place]
+    for kind in sorted(placed, key=lambda name: KINDS[name].place):
+        if KINDS[kind].data and data is None:
+            continue
+        # A picture of pairs would suggest an interaction that was not found.
+        if kind in ("network", "pair") and (interacting(record) == 0 or not record.selected.size):
+            continue
+        if svg := _drawn(kind, [record], data):
+            caption = " ".join(_words_of_test(record)) if kind == "tests" else KINDS[kind].caption
+            yield Figure(heading=_heading(kind, record), svg=svg, caption=caption)
+
+
+def _heading(kind: str, record: RunRecord) -> str:
+    """The heading of a figure, adapted to the findings."""
+    if kind == "pair" and interacting(record):
+        return "The pair that interacts most clearly"
+    if kind == "pair":
+        return "The pair of the largest weight"
+    if kind != "scores":
+        return KINDS[kind].heading
+    if not record.selected.size:
+        return "The best features, none of which was kept"
+    tested = {"p", "q"} & record.feature_table().columns.keys()
+    return "Which features matter" if tested else "The features by their scores"
+
+
+def _words_of_test(record: RunRecord) -> Iterator[str]:
+    tests = [t for t in map(bootstrap_tables, record.stages) if t is not None]
+    relevant = any(tables.relevant.any() for tables in tests)
+    yield "Features above the line are kept." if relevant else "No feature is above the line."
+    if any(tables.borderline.any() for tables in tests):
+        yield "Hollow diamonds are borderline: another seed may decide otherwise."
+    for tables in tests:
+        yield from tables.promise
+
+
+def figures_of_several(
+    records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
+) -> Iterator[Figure]:
+    """The figures that can be drawn from several runs.
+
+    `kinds` maps each kind to the measure it shows; by default all kinds, by accuracy.
+    """
+    asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
+    for kind, metric in asked.items():
+        if svg := _drawn(kind, records, metric=metric):
+            yield Figure(heading=KINDS[kind].heading, svg=svg, caption=KINDS[kind].compares)
+
+
+def _drawn(kind: str, records: Sequence[RunRecord], *data: Any, **options: Any) -> str:
+    """The SVG of a plot; empty if the runs lack the data for it."""
+    try:
+        figure = draw(kind, records, *data, **options)
+    except RequestError:
+        return ""
+    svg = figure_bytes(figure).decode()
+    return with_own_identifiers(svg[svg.index("<svg") :], kind)
+
+
+class Verdict(Section):
+    """The answer in two sentences, and the three verdicts with what would change each."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Text(" ".join(verdict(about.record)), "verdict")
+        if said := statements(about.record):
+            yield Text(" ".join(said))
+        rows = []
+        for decision in decisions(about.record):
+            named = some_of(decision.names, _NAMED)
+            rows.append([decision.verdict, str(len(decision.names)), named, decision.change])
+        if rows and recorded_protocol(about.record) is None:
+            header = ["verdict", "number", "features", "what would change it"]
+            yield Table(header, rows, "verdicts", {1})
+
+
+class Warnings(Section):
+    """Limitations of the result."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        warnings = about.record.all_warnings()
+        if not warnings:
+            return
+        yield Heading("What weakens this result")
+        yield Bullets(warnings[:_WARNINGS], "warnings")
+        if len(warnings) > _WARNINGS:
+            yield Text(f"… and {len(warnings) - _WARNINGS} more warnings in the run file.", "quiet")
+
+
+class Measures(Section):
+    """Results of an evaluation or stability study at the end of the chain."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        protocol = recorded_protocol(about.record)
+        if isinstance(protocol, RecordedEvaluation):
+            evaluation = protocol.evaluation
+            yield Heading(f"Performance on held-out rows ({evaluation.n_splits} splits)")
+            yield Table.of(measure_rows(evaluation), "measures")
+            yield Table.of(kept_rows(evaluation), "kept features")
+        elif isinstance(protocol, RecordedStability):
+            yield Heading("How stable the choice is")
+            yield Table.of(metric_rows(protocol.tables.metrics), "measures")
+
+
+class Pictures(Section):
+    """The figures of the run."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield from map(Picture, figures(about.record, about.data))
+
+
+class Features(Section):
+    """The features, the kept ones first."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        if not any(stage.selection is not None for stage in about.record.stages):
+            return
+        yield Heading("Features")
+        table = about.record.feature_table(about.data)
+        yield from _answer("features", table, "fsframe table RUN")
+
+
+class Pairs(Section):
+    """The pairs that were weighed or tested."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        table = about.record.pair_table()
+        if not len(table):
+            return
+        what, how = pair_weight_words(about.record)
+        yield Heading(f"Pairs by {what}")
+        words = [f"{how[:1].upper()}{how[1:]}." if how else "", *pair_test_words(about.record)]
+        if any(words):
+            yield Text(" ".join(filter(None, words)), "quiet")
+        yield from _answer("pairs", table, "fsframe table RUN --pairs")
+
+
+class Checklist(Section):
+    """Checklist on data leakage and other questions."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("Checklist: data leakage, and other questions of a reader")
+        yield Text(CHECKLIST_WORDS, "quiet")
+        items = checklist(about.record)
+        rows = [[i.question, STATES[i.state], i.answer, i.source] for i in items]
+        yield Table(["question", "answer", "what the run knows", "from"], rows, "checklist")
+
+
+class MethodsText(Section):
+    """Sentences for the methods section of a paper."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("For the methods section")
+        yield Text(methods_paragraph(about.record))
+        sources = references(about.record)
+        if sources:
+            yield Numbered([f"{name}: {source}" for name, source in sources])
+
+
+class HowMade(Section):
+    """Commands, stages, digests and versions."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        record, path = about.record, about.path
+        yield Heading("How it was made")
+        yield Code(commands(record, None if path is None else str(path)), "commands")
+        yield Table(
+            ["stage", "from", "features in", "kept", "seconds", "parameters"],
+            [
+                [
+                    stage.name,
+                    f"{stage.provider} {stage.provider_version}",
+                    str(stage.features_in.size),
+                    "—" if stage.selection is None else str(stage.selection.selected.size),
+                    f"{stage.seconds:.2f}",
+                    given_params(stage),
+                ]
+                for stage in record.stages
+            ],
+            "stages",
+            {2, 3, 4},
+        )
+        yield Origin(f"{record.data.source or record.data.name}, SHA-256 {record.data.sha256}")
+        yield Text(
+            "Digests: equal data, chain and seed give equal ones on the same kind of processor.",
+            "quiet",
+        )
+        yield Table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()], "digests")
+        where = f"; run file {path}" if path is not None else ""
+        yield Text(f"{versions(record)}{where}", "quiet")
+
+
+@attrs.frozen
+class Origin(Block):
+    """A line with a digest, which may be wrapped anywhere."""
+
+    text: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f'<p class="quiet">Table: <span class="long">{safe(self.text)}</span></p>'
+
+
+def _answer(name: str, table: AnswerTable, command: str) -> Iterator[Block]:
+    shown = table.head(_ROWS)
+    cells = [[_cell(value) for value in shown.cells(column)] for column in shown.columns]
+    numbers = {k for k, column in enumerate(shown.columns.values()) if column.dtype.kind in "if"}
+    header = [_COLUMNS.get(c, c.replace("_", " ")) for c in shown.columns]
+    yield Table(header, list(zip(*cells, strict=True)), name, numbers)
+    if len(table) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(table)}; `{command}` has all.", "quiet")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    # Adding 0.0 avoids a negative zero.
+    return "∞" if value >= 1.7e308 else f"{value + 0.0:.4g}"

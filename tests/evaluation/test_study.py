@@ -53,7 +53,7 @@ def small(folder, undrawn):
 def undrawn(monkeypatch):
     """Pictures that take no time, for what is not about pictures."""
     import fsframe.show.page as page
-    import fsframe.show.sections as sections
+    import fsframe.show.section as sections
 
     monkeypatch.setattr(page, "figure_bytes", lambda _, form: f"a picture as {form}".encode())
     monkeypatch.setattr(sections, "figure_bytes", lambda _: b"<svg></svg>")

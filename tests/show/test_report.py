@@ -16,7 +16,7 @@ from fsframe.evaluation.summary import summarise
 from fsframe.show.display import result_lines
 from fsframe.show.methods_text import checklist, methods_paragraph, references
 from fsframe.show.page import report_page, report_page_of_several
-from fsframe.show.sections import figures
+from fsframe.show.section import figures
 from fsframe.show.verdicts import decisions, heading, verdict, verdict_of_several
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
