@@ -20,6 +20,7 @@ from fsframe.cli.terminal import (
     traceback_option,
 )
 from fsframe.errors import RequestError, UntidyTableError
+from fsframe.params import Parameter, format_value
 from fsframe.registry import (
     Offer,
     Registry,
@@ -31,7 +32,7 @@ from fsframe.registry import (
     stability_metrics,
 )
 from fsframe.table.roles import ROLES, side_roles
-from fsframe.text import level_orders, list_parts, unquoted
+from fsframe.text import level_orders, list_parts, printable, unquoted
 
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
@@ -81,6 +82,19 @@ def offered(registry: Registry) -> dict[str, Any]:
         return name
 
     return {"callback": check, "shell_complete": completing(lambda: summaries(registry.offers()))}
+
+
+def stage_help(parameter: Parameter) -> str:
+    """One parameter's help: meaning, values, default, the paper's symbol and source."""
+    facts = [parameter.kind.describe()]
+    if parameter.required:
+        facts.append("required")
+    else:
+        facts.append(f"default {format_value(parameter.default)}")
+    if named := [fact for fact in (parameter.symbol, parameter.source) if fact]:
+        facts.append(f"in the paper: {', '.join(named)}")
+    # Escaped, since click prints the text as it is.
+    return printable(f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]")
 
 
 class MemorySize(click.ParamType):

@@ -101,7 +101,7 @@ def _smaller(command: str) -> list[str]:
 
 
 def test_examples_of_stages_are_chains() -> None:
-    from fsframe.cli.stages import _stage_command
+    from fsframe.cli.commands.chains import _stage_command
 
     tried = 0
     for name in [*fsframe.selectors, *fsframe.classifiers]:

@@ -29,8 +29,7 @@ EXCEPTIONS = {
     # The default of a constructor that users see.
     "sklearn/chain_estimators.py": {"immigrate", "immigrate margin", "rrelieff knn:k=5"},
     # Examples in usage lines and messages.
-    "cli/commands/chains.py": {"immigrate", "immigrate margin"},
-    "cli/stages.py": {"immigrate:top=5 "},
+    "cli/commands/chains.py": {"immigrate", "immigrate margin", "immigrate:top=5 "},
     # A base for any stage that resamples: it takes classes and numbers.
     "testing/selectors.py": {"mim:top=2"},
     # The chains that an engine on trial has to compute, and the package of that name.

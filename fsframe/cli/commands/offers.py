@@ -15,8 +15,7 @@ from typing import Any
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.options import METHODS, by_family, complete_method, listed
-from fsframe.cli.stages import stage_help
+from fsframe.cli.options import METHODS, by_family, complete_method, listed, stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.kinds import limits
