@@ -11,7 +11,7 @@ import inspect
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.selector import Selector
 from fsframe.params import Parameter, format_value
 from fsframe.registry import classifiers, default_manager, register, selectors
-from fsframe.sklearn.messages import InvalidRequest, as_value_errors
+from fsframe.sklearn.messages import InvalidRequest
 from fsframe.storage.unit_files import software
 from fsframe.text import did_you_mean
 
@@ -157,16 +157,19 @@ def chain_of(given: Any) -> Chain:
         return given
     if isinstance(given, str):
         return Chain.parse(given)
-    return Chain(tuple(stage for part in _parts(given) for stage in _stages(part)))
+    parts = given if _is_list(given) else [given]
+    return Chain(tuple(stage for part in parts for stage in _stages(part)))
 
 
 def chain_text(given: Any) -> Any:
-    """`given` as the text of a chain; None and text as they are."""
-    return given if given is None or isinstance(given, str) else str(chain_of(given))
+    """`given` as the text of a chain; None and text as they are, also in a list."""
+    if given is None or isinstance(given, str):
+        return given
+    return " ".join(map(chain_text, given)) if _is_list(given) else str(chain_of(given))
 
 
-def _parts(given: Any) -> list[Any]:
-    return list(given) if _is_list(given) else [given]
+def _is_list(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str)
 
 
 def _stages(part: Any) -> tuple[Stage, ...]:
@@ -193,33 +196,22 @@ def _registered_name(method: Selector | Classifier) -> str:
     return method.method_name()
 
 
-def _names(part: Any) -> list[str]:
-    """Names of the stages of one part; none if it cannot be parsed."""
+def _stage_texts(given: Any) -> list[StageText]:
+    """The stages as text; none if they cannot be parsed."""
     try:
-        if isinstance(part, (str, Chain)):
-            return [stage.name for stage in parse_stages(str(part))]
-        inner = getattr(part, "chain", None)
-        if inner is not None:
-            return [name for one in _parts(inner) for name in _names(one)]
-        name = getattr(part, "_name", None)
-        return [stage.name for stage in _stages(part)] if name is None else [name]
+        return list(parse_stages(chain_text(given)))
     except FsframeError:
         return []
 
 
-def _places(given: Any) -> list[tuple[str, int, int]]:
-    """Each stage: its name in parameter names, the part of the chain, and its place in that."""
-    stages = [
-        (re.sub(r"\W", "_", name.rpartition("/")[2]), part, place)
-        for part, one in enumerate(_parts(given))
-        for place, name in enumerate(_names(one))
-    ]
-    times, seen = Counter(key for key, _, _ in stages), Counter[str]()
-    places = []
-    for key, part, place in stages:
-        seen[key] += 1
-        places.append((key if times[key] == 1 else f"{key}_{seen[key]}", part, place))
-    return places
+def _keys(texts: Iterable[StageText]) -> list[str]:
+    names = [re.sub(r"\W", "_", stage.name.rpartition("/")[2]) for stage in texts]
+    times, seen = Counter(names), Counter[str]()
+    keys = []
+    for name in names:
+        seen[name] += 1
+        keys.append(name if times[name] == 1 else f"{name}_{seen[name]}")
+    return keys
 
 
 def stage_keys(given: Any) -> list[str]:
@@ -228,13 +220,13 @@ def stage_keys(given: Any) -> list[str]:
     >>> stage_keys("simba-mbiw:top=9 jmi:top=5 jmi:top=2")
     ['simba_mbiw', 'jmi_1', 'jmi_2']
     """
-    return [key for key, _, _ in _places(given)]
+    return _keys(_stage_texts(given))
 
 
 def stage_values(given: Any) -> dict[str, Any]:
     """All parameters of all stages, those at their defaults too.
 
-    Stages that cannot be parsed are left out: `fit` raises the error.
+    Empty if the chain cannot be parsed: `fit` raises the error.
 
     Examples
     --------
@@ -242,34 +234,12 @@ def stage_values(given: Any) -> dict[str, Any]:
     >>> values["mim__top"], values["mim__unit"], values["npfs__base__jmi__top"]
     (50, 'bits', 3)
     """
-    parts = _parts(given)
-    parameters: dict[str, Any] = {}
-    for key, number, place in _places(given):
-        part = parts[number]
-        if hasattr(part, "get_params"):
-            values = _within(part.get_params(deep=True), _inner_key(part, place))
-        elif isinstance(part, (Selector, Classifier)):
-            values = part.values()
-        else:
-            values = dict(_read(parse_stages(str(part))[place]))
-        parameters |= {f"{key}__{name}": value for name, value in values.items()}
-    return parameters
-
-
-def _inner_key(part: Any, stage: int) -> str:
-    """The name of a stage within an estimator of a chain; empty for an estimator of a method."""
-    chain = getattr(part, "chain", None)
-    return "" if chain is None else stage_keys(chain)[stage]
-
-
-def _within(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The values of one stage; all of them without a key."""
-    start = f"{key}__"
-    return (
-        {name.removeprefix(start): v for name, v in values.items() if name.startswith(start)}
-        if key
-        else values
-    )
+    texts = _stage_texts(given)
+    return {
+        f"{key}__{name}": value
+        for key, stage in zip(_keys(texts), texts, strict=True)
+        for name, value in _read(stage)
+    }
 
 
 def _read(stage: StageText) -> Iterator[tuple[str, Any]]:
@@ -295,13 +265,12 @@ def _parameters(name: str) -> dict[str, Parameter]:
         return {}
 
 
-def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
-    """`given` with other values of parameters of its stages; text stays text.
+def with_stage_values(given: Any, values: Mapping[str, Any]) -> str:
+    """The text of a chain with other values of parameters of its stages.
 
     Parameters
     ----------
     given : as for `chain_of`
-        Estimators in it are changed in place, as in a Pipeline.
     values : mapping
         Names such as ``mim__top`` → values.
 
@@ -315,30 +284,15 @@ def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
     >>> with_stage_values("mim:top=50 immigrate", {"mim__top": 20, "immigrate__sigma": 0.5})
     'mim:top=20 immigrate:sigma=0.5'
     """
-    parts = [str(part) if isinstance(part, Chain) else part for part in _parts(given)]
-    places = {key: (number, place) for key, number, place in _places(given)}
+    texts = _stage_texts(given)
+    keys = _keys(texts)
     for full, value in values.items():
         key, _, name = full.partition("__")
-        if key not in places or not name:
-            raise InvalidRequest(_no_stage(full, key, places))
-        number, place = places[key]
-        part = parts[number]
-        if hasattr(part, "set_params"):
-            inner = _inner_key(part, place)
-            part.set_params(**{f"{inner}__{name}" if inner else name: value})
-        elif isinstance(part, str):
-            texts = list(parse_stages(part))
-            texts[place] = _set(texts[place], full, name, value)
-            parts[number] = format_stages(texts)
-        else:
-            _known(full, name, {p.name: p for p in part.parameters()})
-            with as_value_errors():
-                parts[number] = attrs.evolve(part, **{name: value})
-    return parts[0] if len(parts) == 1 and not _is_list(given) else parts
-
-
-def _is_list(given: Any) -> bool:
-    return isinstance(given, Sequence) and not isinstance(given, str)
+        if key not in keys or not name:
+            raise InvalidRequest(_no_stage(full, key, keys))
+        place = keys.index(key)
+        texts[place] = _set(texts[place], full, name, value)
+    return format_stages(texts)
 
 
 def _set(stage: StageText, full: str, name: str, value: Any) -> StageText:
@@ -347,7 +301,7 @@ def _set(stage: StageText, full: str, name: str, value: Any) -> StageText:
     if inner:
         value = with_stage_values(stage.params.get(outer, ""), {inner: value})
     try:
-        text = format_value(parameter.kind.convert(chain_text(value) if inner else value))
+        text = format_value(parameter.kind.convert(value))
     except (ValueError, RequestError):
         text = format_value(value)
     return StageText(stage.name, {**stage.params, outer: text})
@@ -360,12 +314,12 @@ def _known(full: str, name: str, parameters: Mapping[str, Parameter]) -> Paramet
     return parameters[name]
 
 
-def _no_stage(full: str, key: str, places: Collection[str]) -> str:
-    several = [place for place in places if re.fullmatch(rf"{re.escape(key)}_\d+", place)]
+def _no_stage(full: str, key: str, keys: Sequence[str]) -> str:
+    several = [place for place in keys if re.fullmatch(rf"{re.escape(key)}_\d+", place)]
     if several:
         ways = " or ".join(full.replace(key, one, 1) for one in several)
         return (
             f"no parameter {full!r}: {key} occurs in the chain {len(several)} times; write {ways}"
         )
-    known = ", ".join(places) or "unknown, since it cannot be parsed"
+    known = ", ".join(keys) or "unknown, since it cannot be parsed"
     return f"no parameter {full!r}: the stages of the chain are {known}"
