@@ -134,9 +134,13 @@ def table_after_on(words: Sequence[str], example: str) -> str | None:
 
 def stored_reading(record: RunRecord) -> dict[str, Any]:
     """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
+    return valid_reading(record.environment.get("reading"))
+
+
+def valid_reading(reading: Any) -> dict[str, Any]:
+    """The valid arguments of `fsframe.read` among those of a file, which may be untrusted."""
     from fsframe.evaluation.study_plan import READING, of_texts
 
-    reading = record.environment.get("reading")
     # Feature groups as a dict only: a path to a file of them could come from anybody.
     kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
     return {

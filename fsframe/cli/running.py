@@ -21,7 +21,7 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.options import READING, read_data
+from fsframe.cli.options import read_data
 from fsframe.cli.terminal import (
     REPEATABLE,
     WRITTEN,
@@ -130,13 +130,12 @@ def this_command() -> str:
 def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     """The request with the limits from this command's options, and with details for a resumption.
 
-    `options` are those of `engine_options` and, if the command has them, ``overwrite``,
-    ``threads``, ``csv_out`` and those of `reading_options`.
+    `options` are those of `engine_options` and, if the command has them, ``overwrite``, ``threads``
+    and ``csv_out``.
     """
     memory, csv_out = options.get("memory"), options.get("csv_out")
-    reading: dict[str, Any] = {name: options.get(name) for name in READING}
     # With absolute paths, since the run may be continued in another folder.
-    reading = with_further_files(reading, Path())
+    reading = with_further_files(request.data.reading, Path())
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),

@@ -95,18 +95,15 @@ class Role:
 
 
 _FURTHER_FILES = ("feature_groups", "samples", "labels")
-# These may also be paths inside the table's file.
-_MAYBE_FILES = ("names", "names_path")
 
 
 def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """`reading` with absolute paths of the further files that it names, relative to `folder`.
-
-    It holds arguments of `fsframe.read` or options of commands.
-    """
+    """Arguments of `fsframe.read` with absolute paths of further files, relative to `folder`."""
     given = {key: path for key, path in reading.items() if isinstance(path, str) and path}
     files = [key for key in _FURTHER_FILES if key in given]
-    files += [key for key in _MAYBE_FILES if key in given and (folder / given[key]).is_file()]
+    # It may also be a path inside the table's file.
+    if "names" in given and (folder / given["names"]).is_file():
+        files.append("names")
     return {**reading, **{key: os.path.abspath(folder / given[key]) for key in files}}
 
 

@@ -15,11 +15,9 @@ import click
 from fsframe.atomic import check_destination
 from fsframe.cli.options import (
     COUNT,
-    READING,
     MemorySize,
     engine_options,
     folds_csv_option,
-    read_data,
     reading_arguments,
     reading_options,
 )
@@ -31,6 +29,7 @@ from fsframe.cli.run_file import (
     table_after_on,
     table_of_run,
     tables_at,
+    valid_reading,
 )
 from fsframe.cli.running import (
     Reporter,
@@ -191,6 +190,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     from fsframe.chains.chain import Chain
     from fsframe.chains.request import Request
+    from fsframe.table.read import read
     from fsframe.table.reader import check_reader
 
     request = manifest.request
@@ -208,10 +208,9 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     path = places[0]
     check_reader(request.get("reader") or None, path, request.get("path", ""))
-    reading = _stored_reading(request.get("reading", "{}"))
-    reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
+    reading = valid_reading(_json_object(request.get("reading", "")))
     reporter = Reporter(options)
-    table = read_data(path, **reading)
+    table = read(path, **{**reading, **reading_arguments(**options)})
     limit = request.get("limit", "")
     begun = int(limit) if limit.isdecimal() else None
     with _original_providers(request.get("providers", "{}")):
@@ -225,7 +224,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
             route=manifest.memory or None,
         )
         asked = attrs.evolve(
-            with_options(asked, {**options, **reading}),
+            with_options(asked, options),
             memory=options["memory"] or begun,
             command=request.get("command", ""),
         )
@@ -237,28 +236,19 @@ def _original_providers(text: str) -> contextlib.AbstractContextManager[None]:
 
     Another plugin with a method of the same name may have been installed since.
     """
-    try:
-        providers = json.loads(text)
-    except ValueError:
-        providers = {}
-    items = providers.items() if isinstance(providers, dict) else ()
+    providers = _json_object(text)
     before = os.environ.get(_PREFER)
-    chosen = [f"{provider}/{name}" for name, provider in items]
+    chosen = [f"{provider}/{name}" for name, provider in providers.items()]
     return environment_with(_PREFER, ",".join([*chosen, *([before] if before else [])]))
 
 
-def _stored_reading(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
+    """The object in a text of the manifest, which may be untrusted; empty for anything else."""
     try:
-        stored = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        stored = None
-    if not isinstance(stored, dict):
-        raise StoreError("the manifest does not say how the table was read; start the run again")
-    reading = {name: stored[name] for name in READING if isinstance(stored.get(name), (str, bool))}
-    codes = stored.get("na")
-    if isinstance(codes, list) and all(isinstance(code, str) for code in codes):
-        reading["na"] = tuple(codes)
-    return reading
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 @click.command()
