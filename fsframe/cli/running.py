@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fsframe.chains.request import Request
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
+    from fsframe.show.comparison_results import ComparisonResult
     from fsframe.storage import RunRecord
     from fsframe.storage.checkpoint import Checkpoint
 
@@ -342,6 +343,16 @@ def show_result(record: RunRecord, out: Path | None, options: Mapping[str, Any])
         say_json(protocol_object(record, out))
     else:
         say_lines(result_lines(record, out))
+
+
+def show_study(result: ComparisonResult, *, as_json: bool, **more: Any) -> None:
+    """Print a study or a comparison; as one object in JSON, with `more` fields."""
+    from fsframe.show.comparisons import comparison_lines, study_object
+
+    if as_json:
+        say_json({**study_object(result.record, result.comparisons), **more})
+    else:
+        say_lines(comparison_lines(result.comparison))
 
 
 def run_on(

@@ -18,6 +18,7 @@ from fsframe.cli.running import (
     check_log,
     requested_engine,
     run_request,
+    show_study,
     this_command,
     with_options,
 )
@@ -32,7 +33,7 @@ from fsframe.cli.terminal import (
     say_lines,
 )
 from fsframe.errors import RequestError
-from fsframe.show.comparisons import comparison_lines, comparison_object, study_object
+from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
     from fsframe.chains.request import Request
@@ -332,13 +333,10 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     from fsframe.show.comparison_results import StudyResult
     from fsframe.show.page import write_folder
 
-    comparisons = StudyResult(record=record).comparisons
+    result = StudyResult(record=record)
     if folder is not None:
-        write_folder(record, comparisons, folder, overwrite=options["overwrite"])
-    if options["as_json"]:
-        say_json({**study_object(record, comparisons), "folder": folder and str(folder)})
-        return
-    say_lines(comparison_lines(comparisons[record.measures[0]]))
-    if folder is not None:
+        write_folder(record, result.comparisons, folder, overwrite=options["overwrite"])
+    show_study(result, as_json=options["as_json"], folder=folder and str(folder))
+    if folder is not None and not options["as_json"]:
         say()
         say(f"folder: {os.path.relpath(folder)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,12 +22,10 @@ from fsframe.cli.run_file import (
     table_if_there,
     table_of_run,
 )
+from fsframe.cli.running import show_study
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import RequestError
 from fsframe.registry import writers
-
-if TYPE_CHECKING:
-    from fsframe.storage.study_file import StudyRecord
 
 
 @click.command()
@@ -50,7 +48,9 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     if compared is not None and compared.study is not None:
         if csv_out is not None:
             raise RequestError(f"--csv is for a single run; fsframe table {run} -o {csv_out}")
-        _show_comparison(compared.study, as_json=as_json)
+        from fsframe.show.comparison_results import StudyResult
+
+        show_study(StudyResult(record=compared.study), as_json=as_json)
         return
     path, record = open_run(run)
     if csv_out is not None:
@@ -61,17 +61,6 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
         say_json(file_object(record, path))
         return
     say_lines(file_lines(record, path))
-
-
-def _show_comparison(study: StudyRecord, *, as_json: bool) -> None:
-    from fsframe.evaluation.comparison import study_comparisons
-    from fsframe.show.comparisons import comparison_lines, study_object
-
-    comparisons = study_comparisons(study)
-    if as_json:
-        say_json(study_object(study, comparisons))
-        return
-    say_lines(comparison_lines(comparisons[study.measures[0]]))
 
 
 @click.command()
