@@ -161,16 +161,11 @@ def run_request(
 ) -> RunRecord:
     """Compute a request and write its file; signals stop it without loss.
 
-    `options` are those of `engine_options`. A given `engine`, that of a command with many requests,
-    stays open.
+    `options` are those of `engine_options`; the command has checked the log (`check_log`) and the
+    destination. A given `engine`, that of a command with many requests, stays open.
     """
-    out = None
-    if request.out is not None:
-        read = [request.path]
-        out = check_destination(request.out, overwrite=request.overwrite, apart_from=read)
-    log = check_log(options.get("log"), [Path(request.path), out, options.get("csv_out")])
     with (
-        logging_to(log, this_command(), reporter.note),
+        logging_to(options.get("log"), this_command(), reporter.note),
         requested_engine(options) if engine is None else contextlib.nullcontext(engine) as engine,
     ):
         if engine is not None:
@@ -547,7 +542,9 @@ class _LogFile(logging.FileHandler):
 
 
 @contextlib.contextmanager
-def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
+def logging_to(
+    path: str | os.PathLike[str] | None, command: str, tell: Callable[[str], None]
+) -> Iterator[None]:
     """Context that writes the log records of runs to the file at `path`, after the command.
 
     Nothing is written if `path` is None. `tell` is called with a note for the user if the file can
@@ -562,7 +559,7 @@ def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> 
         yield
         return
     try:
-        handler = _LogFile(path, tell)
+        handler = _LogFile(Path(path), tell)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
     before = LOG.level
