@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
@@ -164,20 +164,19 @@ def compile_families(
         If there is no such family.
     """
     names = _families_named(families)
-    done = []
+    results: Iterable[CompilationResult]
     if engine is None:
-        for name in names:
-            done.append(warm_family(name))
-            tell(done[-1])
-        return done
-    # The largest family first, so that it does not run alone at the end.
-    size = {name: len(offers) for name, offers in compiled_families().items()}
-    futures = [
-        engine.submit(warm_family, name) for name in sorted(names, key=lambda name: -size[name])
-    ]
-    for future in as_completed(futures):
-        done.append(future.result())
-        tell(done[-1])
+        results = map(warm_family, names)
+    else:
+        # The largest family first, so that it does not run alone at the end.
+        offers = compiled_families()
+        names.sort(key=lambda name: -len(offers[name]))
+        futures = [engine.submit(warm_family, name) for name in names]
+        results = (future.result() for future in as_completed(futures))
+    done = []
+    for each in results:
+        tell(each)
+        done.append(each)
     return sorted(done, key=lambda each: each.family)
 
 
