@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -273,13 +272,14 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
         --classifier margin
     """
     from fsframe.chains.audit import refit
+    from fsframe.table.reader import find_table
     from fsframe.table.text_file import defused
 
     data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""
     path, record = open_run(run)
     source = source_of_run(record, path, options["train"], "--train DATA")
     out = None if out is not None and is_stdout(out) else out
-    used = [path, _file(source), _file(data)]
+    used = [path, find_table(source), find_table(data)]
     if out is not None:
         check_destination(out, overwrite=options["overwrite"], apart_from=used)
     given = reading_arguments(**options)
@@ -344,13 +344,3 @@ def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArra
             FsframeWarning,
             stacklevel=2,
         )
-
-
-def _file(name: str) -> Path | None:
-    """The file of a table that may be named without its ending; None if there is none."""
-    from fsframe.table.reader import find_table
-
-    try:
-        return find_table(name)
-    except DataError:
-        return None
