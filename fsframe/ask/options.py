@@ -24,7 +24,7 @@ from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
 from fsframe.registry import classifiers
 from fsframe.remarks import remark
-from fsframe.show.progress import Pace, ProgressBars, progress_shown
+from fsframe.show.progress import Pace, ProgressBars
 from fsframe.storage import RunRecord
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
@@ -202,16 +202,15 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
                 pace = Pace(remark, hint)
             measured = pace
             wanted = options.get("progress", True)
-            if callable(wanted):
-                return request.run(engine, wanted)
-            with progress_shown(wanted, bars) as shown:
+            if not wanted or callable(wanted):
+                return request.run(engine, wanted or None)
 
-                def listener(progress: Progress) -> None:
-                    assert shown is not None
-                    shown(progress)
-                    measured(progress)
+            def listener(progress: Progress) -> None:
+                bars(progress)
+                measured(progress)
 
-                return request.run(engine, None if shown is None else listener)
+            with bars.shown():
+                return request.run(engine, listener)
 
         yield ask
 

@@ -92,6 +92,15 @@ class ProgressBars:
             self._shown.wipe()
             self._shown = None
 
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Context in which remarks, and its end, erase the bar."""
+        try:
+            with clearing_progress(self.close):
+                yield
+        finally:
+            self.close()
+
 
 class Pace:
     """A listener that tells once how long work may still take, if that is a minute or more.
@@ -179,19 +188,3 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-@contextlib.contextmanager
-def progress_shown(
-    wanted: bool = True, bars: ProgressBars | None = None
-) -> Iterator[ProgressBars | None]:
-    """A listener whose bar is erased at the end and before remarks; None if not `wanted`."""
-    if not wanted:
-        yield None
-        return
-    bars = ProgressBars() if bars is None else bars
-    try:
-        with clearing_progress(bars.close):
-            yield bars
-    finally:
-        bars.close()

@@ -19,7 +19,7 @@ from fsframe.chains.chain import Chain
 from fsframe.method.run import Progress
 from fsframe.remarks import remark, ticking
 from fsframe.show.display import protocol_csv, protocol_object, result_lines, result_object
-from fsframe.show.progress import Pace, ProgressBars, in_notebook, progress_shown
+from fsframe.show.progress import Pace, ProgressBars, in_notebook
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 from fsframe.text import html_table, printable, shown_width, table_lines
@@ -214,12 +214,10 @@ def test_a_remark_finds_a_clean_line(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     bars = ProgressBars(stream, after=0.0)
-    with progress_shown(bars=bars):
+    with bars.shown():
         bars(step(4))
         remark("compiling")
     assert "\r\033[K\033[?25hfsframe: compiling\n" in stream.getvalue()
-    with progress_shown(wanted=False) as nothing:
-        assert nothing is None
 
 
 def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
@@ -254,7 +252,7 @@ def test_a_wait_is_counted_on_a_line_of_its_own_where_no_bar_is_drawn(monkeypatc
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(remarks, "_TICK", 0.001)
     bars = ProgressBars(stream, after=0.0)
-    with progress_shown(bars=bars):
+    with bars.shown():
         bars(step(1))
         with ticking("compiling"):
             bars(step(2))
