@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from fsframe.atomic import check_ending, check_tracked_files, place_tracked_files
-from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.evaluation.study_plan import StudyPlan
@@ -23,6 +23,7 @@ from fsframe.show.comparisons import (
     MARKS,
     against_best,
     baselines_on,
+    make_folder,
     result_rows,
     results_csv,
     tested_pairs,
@@ -395,10 +396,7 @@ def write_folder(
     StoreError
         If a file is in the way or cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
+    make_folder(folder)
     # Rebuilt from the runs at every call.
     texts = {name: text.encode() for name, text in _texts(record, comparisons).items()}
     place_tracked_files(folder, texts | _figures(record), overwrite=overwrite)

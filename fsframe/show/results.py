@@ -29,7 +29,7 @@ from fsframe.show.display import (
     metric_rows,
     result_lines,
 )
-from fsframe.show.plots import draw, known_kinds
+from fsframe.show.plots import draw
 from fsframe.show.plots.canvas import figure_bytes
 from fsframe.show.run_display import (
     feature_rows,
@@ -120,10 +120,6 @@ class SelectionResult(RunRecord):
             If there is no such kind, or the run lacks what it needs.
         """
         name = self._kind() if kind is None else kind
-        if data is None and name in (known := known_kinds()) and known[name].data:
-            raise RequestError(
-                f"the plot {name!r} needs the table of the run: data=, a Dataset (fsframe.read)"
-            )
         return shown_picture(draw(name, [self], data, ax, most=most, pair=pair), ax)
 
     def _kind(self) -> str:

@@ -158,7 +158,7 @@ def draw(
     if not kind.several and len(records) != 1:
         raise RequestError(f"the plot {name!r} shows one run, not {len(records)}")
     if kind.data and data is None:
-        raise RequestError(f"the plot {name!r} needs the table of the run (data=)")
+        raise RequestError(f"the plot {name!r} needs the table of the run: data=, a Dataset")
     subject: Any = list(records) if kind.several else records[0]
     more = (data,) if kind.data else ()
     if kind.target:
