@@ -515,21 +515,17 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         for column in known:
             cells = table[:, column]
             # NaN is the one value that differs from itself.
-            gaps = (cells != cells).astype(bool)
-            each = isinstance(filling[column], list)
-            cells[gaps] = np.array(filling[column])[gaps] if each else filling[column]
+            table[:, column] = np.where((cells != cells).astype(bool), filling[column], cells)
         return table
     names = list(kept.columns)
     if hasattr(kept, "iloc"):
-        # pandas 2 refuses a value that is not a category even if there is no gap.
-        gaps = kept.isna().any().to_numpy()
-        one = {names[k]: filling[k] for k in known if gaps[k] and not isinstance(filling[k], list)}
-        table = kept.fillna(one)
+        table = kept.copy()
         for column in known:
-            if isinstance(filling[column], list):
+            cells, value = table.iloc[:, column], filling[column]
+            # pandas 2 refuses a value that is not a category even if there is no gap.
+            if cells.isna().any():
                 # A Series with the same index fills row by row.
-                cells = table.iloc[:, column]
-                each = type(cells)(filling[column], index=cells.index)
+                each = type(cells)(value, cells.index) if isinstance(value, list) else value
                 table[names[column]] = cells.fillna(each)
         return table
     import polars
