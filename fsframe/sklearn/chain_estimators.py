@@ -15,7 +15,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
-from fsframe.chains.chain import Chain, Stage
+from fsframe.chains.chain import Chain
 from fsframe.evaluation.folds import nothing_kept
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.selection import Selection
@@ -34,7 +34,6 @@ from fsframe.sklearn.parameters import (
     blank_chain,
     chain_of,
     constructor,
-    is_set,
     own_classes,
     stage_keys,
     stage_values,
@@ -73,17 +72,6 @@ class ChainEstimator(StageEstimator):
     def _chain(self) -> Chain:
         with as_value_errors():
             return chain_of(self.chain)
-
-    def _as_stages(self) -> tuple[Stage, ...]:
-        plain = type(self)(self.chain).get_params(deep=False)
-        values = self.get_params(deep=False).items()
-        changed = [n for n, v in values if n != "chain" and is_set(v, plain[n])]
-        if changed:
-            raise InvalidRequest(
-                f"{type(self).__name__} is part of a chain here: set {', '.join(changed)} on the "
-                "estimator that contains it"
-            )
-        return self._chain().stages
 
     def __reduce__(self) -> tuple[Any, ...]:
         return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
@@ -181,9 +169,6 @@ def _tasks(chain: Chain) -> tuple[str, ...]:
     return tuple(sorted(tasks)) or ("classification", "regression")
 
 
-_OF_PREDICTORS = [name for name in SETTINGS if name != "task"]
-
-
 class ChainSelector(Selecting, ChainEstimator):
     """Keeps the columns that a chain selects; for pipelines and grid searches.
 
@@ -246,7 +231,9 @@ class ChainSelector(Selecting, ChainEstimator):
 
     task: str
 
-    __init__ = constructor("ChainSelector", {"chain": "immigrate"}, SETTINGS, 1)
+    _settings = tuple(SETTINGS)
+
+    __init__ = constructor("ChainSelector", {"chain": "immigrate"}, _settings, 1)
 
     def _task_of(self, last: Classifier | None) -> str:
         if last is not None:
@@ -260,6 +247,7 @@ class ChainSelector(Selecting, ChainEstimator):
 class _ChainPredictor(FittedAttributes, ChainEstimator):
     """A chain that ends with a classifier or regressor."""
 
+    _settings = tuple(name for name in SETTINGS if name != "task")
     _task: ClassVar[str]
 
     def _task_of(self, last: Classifier | None) -> str:
@@ -312,7 +300,9 @@ class ChainClassifier(Predicting, _ChainPredictor):
 
     _task = "classification"
 
-    __init__ = constructor("ChainClassifier", {"chain": "immigrate margin"}, _OF_PREDICTORS, 1)
+    __init__ = constructor(
+        "ChainClassifier", {"chain": "immigrate margin"}, _ChainPredictor._settings, 1
+    )
 
 
 class ChainRegressor(PredictingNumbers, _ChainPredictor):
@@ -347,7 +337,9 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 
     _task = "regression"
 
-    __init__ = constructor("ChainRegressor", {"chain": "rrelieff knn:k=5"}, _OF_PREDICTORS, 1)
+    __init__ = constructor(
+        "ChainRegressor", {"chain": "rrelieff knn:k=5"}, _ChainPredictor._settings, 1
+    )
 
 
 def fitted_selector(

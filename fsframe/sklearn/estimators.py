@@ -36,7 +36,6 @@ from fsframe.sklearn.parameters import (
     chain_text,
     is_set,
     own_classes,
-    settings_of,
     stage_values,
     with_stage_values,
 )
@@ -392,10 +391,24 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
 class StageEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators of methods and chains."""
 
+    _settings: ClassVar[Collection[str]]
+    """Names of its parameters in `SETTINGS`."""
     _codes: Codes
 
     def _chain(self) -> Chain:
         raise NotImplementedError
+
+    def _as_stages(self) -> tuple[Stage, ...]:
+        """Its stages within a chain, which sets the random state and the threads."""
+        changed = [
+            name for name in self._settings if is_set(getattr(self, name), SETTINGS[name].default)
+        ]
+        if changed:
+            raise InvalidRequest(
+                f"{type(self).__name__} is a stage here: set {', '.join(changed)} on the estimator "
+                "of the chain"
+            )
+        return self._chain().stages
 
     def _run(
         self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any
@@ -518,20 +531,6 @@ class MethodEstimator(StageEstimator):
                 )
             return Chain((Stage(self._name, method),))
 
-    def _as_stages(self) -> tuple[Stage, ...]:
-        """This method as a stage of a chain, which sets the random state and the threads."""
-        changed = [
-            name
-            for name in settings_of(self._method)
-            if is_set(getattr(self, name), SETTINGS[name].default)
-        ]
-        if changed:
-            raise InvalidRequest(
-                f"{type(self).__name__} is a stage here: set {', '.join(changed)} on the estimator "
-                "of the chain"
-            )
-        return self._chain().stages
-
     def _set_n_iter(self, count: int | None) -> None:
         """Set `n_iter_` if the method has `max_iter`."""
         if "max_iter" in {parameter.name for parameter in self._method.parameters()}:
@@ -586,7 +585,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
 
     def _select(self, X: Any, y: ArrayLike, **of_rows: Any) -> Self:
         task = getattr(self, "task", "auto")
-        if "task" not in settings_of(self._method) and task not in LABELS:
+        if "task" not in self._settings and task not in LABELS:
             # A parameter of the method, which has words of its own.
             task = "auto"
         training, results = self._run(X, y, task, self._method.tasks, **of_rows)

@@ -168,6 +168,7 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
             "__init__": constructor(name, defaults, settings_of(method)),
             "_name": offer.name,
             "_method": method,
+            "_settings": settings_of(method),
             "_blank": staticmethod(blank),
         },
     )

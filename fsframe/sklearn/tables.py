@@ -22,7 +22,6 @@ from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.registry.importing import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
-from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
 from fsframe.table.assembly import Parts, features_only
 from fsframe.table.column_kinds import level_text
@@ -53,10 +52,8 @@ def _with_roles(data: Dataset, estimator: Any, times: ArrayLike | None, adjust: 
     DataError
         If there is no such column, or times or covariates have missing values or the wrong length.
     """
-    method = getattr(estimator, "_method", None)
-    settings = SETTINGS if method is None else settings_of(method)
     always_keep, feature_groups = (
-        getattr(estimator, name) if name in settings else None
+        getattr(estimator, name) if name in estimator._settings else None
         for name in ("always_keep", "feature_groups")
     )
     changed: dict[str, Any] = {}
