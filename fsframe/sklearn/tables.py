@@ -568,12 +568,8 @@ def sample_weights(
 
 def category_places(X: Any) -> set[int]:
     """Positions of categorical columns, if X is a pandas or polars data frame."""
-    kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if is_frame(X) else []
-    return {
-        place
-        for place, kind in enumerate(kinds)
-        if kind == "category" or kind.startswith(("Categorical", "Enum"))
-    }
+    kinds = getattr(X, "dtypes", ()) if is_frame(X) else ()
+    return {place for place, kind in enumerate(kinds) if is_category(kind)}
 
 
 def _category_codes(X: Any, parts: Parts) -> Codes:
