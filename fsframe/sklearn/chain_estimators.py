@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 
 from fsframe.chains.chain import Chain
 from fsframe.evaluation.folds import nothing_kept
-from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.sklearn.estimators import (
@@ -28,10 +28,10 @@ from fsframe.sklearn.estimators import (
     Selecting,
     StageEstimator,
 )
-from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
+from fsframe.sklearn.generated import blank
+from fsframe.sklearn.messages import InvalidRequest, as_value_errors
 from fsframe.sklearn.parameters import (
     SETTINGS,
-    blank_chain,
     chain_of,
     constructor,
     own_classes,
@@ -39,7 +39,7 @@ from fsframe.sklearn.parameters import (
     stage_values,
     with_stage_values,
 )
-from fsframe.sklearn.tables import Codes, Training
+from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import LABELS
 
 
@@ -74,7 +74,7 @@ class ChainEstimator(StageEstimator):
             return chain_of(self.chain)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
+        return blank, (type(self), own_classes(self._chain)), self.__getstate__()
 
     def _task_of(self, last: Classifier | None) -> str:
         """The task of `fit` for a chain that ends with the classifier `last`, if any.
@@ -126,18 +126,9 @@ class ChainEstimator(StageEstimator):
         task = self._task_of(chain.classifier)
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         of_rows |= {"times": times, "adjust": adjust}
-        training, results = self._run(X, y, task, _tasks(chain), **of_rows)
-        selections = [each if isinstance(each, Selection) else None for each in results]
-        self._set_selections(selections, training.codes)
-        if isinstance(self, PredictsRows):
-            fitted = results[-1]
-            assert isinstance(fitted, FittedOnColumns)
-            self._set_fitted(training, fitted)
-        warn_each(self._warnings(training), type(self).__name__)
-        return self
+        return self._fit(X, y, task, _tasks(chain), **of_rows)
 
-    def _set_selections(self, selections: Sequence[Selection | None], codes: Codes) -> None:
-        """Store the selections of the stages; a classifier has none."""
+    def _keep(self, selections: Sequence[Selection | None]) -> None:
         keys = stage_keys(str(self._chain()))
         self.selections_ = {
             key: selection
@@ -148,14 +139,13 @@ class ChainEstimator(StageEstimator):
             self.selection_ = list(self.selections_.values())[-1]
         elif hasattr(self, "selection_"):
             del self.selection_
-        self._codes = codes
 
-    def _warnings(self, training: Training) -> Iterator[str]:
-        yield from training.data.warnings
+    def _warnings(self, data: Dataset) -> Iterator[str]:
+        yield from data.warnings
         for key, selection in self.selections_.items():
             yield from (f"{key}: {text}" for text in selection.warnings)
         if isinstance(self, PredictsRows) and not self.fitted_.columns.size:
-            yield nothing_kept(training.data.task)
+            yield nothing_kept(data.task)
 
 
 def _tasks(chain: Chain) -> tuple[str, ...]:
@@ -350,7 +340,8 @@ def fitted_selector(
     It lacks the names of categories, which a run does not store.
     """
     made = ChainSelector(chain, **settings)
-    made._set_selections(selections, {})
+    made._keep(selections)
+    made._codes = {}
     made.n_features_in_ = len(feature_names)
     made.feature_names_in_ = np.array(feature_names, dtype=object)
     return made

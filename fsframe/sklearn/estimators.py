@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Self
 
@@ -410,13 +410,8 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self._chain().stages
 
-    def _run(
-        self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any
-    ) -> tuple[Training, list[StageResult]]:
-        """Run the chain for a fit; return the table it ran on, and the result of each stage.
-
-        `of_rows` are further arguments of `fit`.
-        """
+    def _fit(self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any) -> Self:
+        """Run the chain and keep its results; `of_rows` are further arguments of `fit`."""
         run, chain = run_of(self), self._chain()
         with as_value_errors():
             training = training_table(self, chain, X, y, task=task, tasks=tasks, **of_rows)
@@ -430,7 +425,21 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
             else:
                 results += steps
         self._codes = training.codes
-        return training, results
+        self._keep([result if isinstance(result, Selection) else None for result in results])
+        if isinstance(self, PredictsRows):
+            fitted = results[-1]
+            assert isinstance(fitted, FittedOnColumns)
+            self._set_fitted(training, fitted)
+        warn_each(self._warnings(training.data), type(self).__name__)
+        return self
+
+    def _keep(self, selections: Sequence[Selection | None]) -> None:
+        """Store the selections of the stages; a classifier has none."""
+        raise NotImplementedError
+
+    def _warnings(self, data: Dataset) -> Iterator[str]:
+        """The warnings of a fit."""
+        yield from data.warnings
 
     def _allows_nan(self) -> bool:
         return self._chain_holds(takes_missing)
@@ -531,8 +540,12 @@ class MethodEstimator(StageEstimator):
                 )
             return Chain((Stage(self._name, method),))
 
-    def _set_n_iter(self, count: int | None) -> None:
-        """Set `n_iter_` if the method has `max_iter`."""
+    def _keep(self, selections: Sequence[Selection | None]) -> None:
+        (selection,) = selections
+        count = None
+        if selection is not None:
+            self.selection_ = selection
+            count = iterations(selection.tables)
         if "max_iter" in {parameter.name for parameter in self._method.parameters()}:
             self.n_iter_ = max(1, int(self.max_iter)) if count is None else count
 
@@ -588,13 +601,10 @@ class SelectorEstimator(Selecting, MethodEstimator):
         if "task" not in self._settings and task not in LABELS:
             # A parameter of the method, which has words of its own.
             task = "auto"
-        training, results = self._run(X, y, task, self._method.tasks, **of_rows)
-        (selection,) = results
-        assert isinstance(selection, Selection)
-        self.selection_ = selection
-        self._set_n_iter(iterations(selection.tables))
-        warn_each((*training.data.warnings, *selection.warnings), type(self).__name__)
-        return self
+        return self._fit(X, y, task, self._method.tasks, **of_rows)
+
+    def _warnings(self, data: Dataset) -> Iterator[str]:
+        yield from (*data.warnings, *self.selection_.warnings)
 
 
 class WeightedSelectorEstimator(SelectorEstimator):
@@ -667,13 +677,7 @@ class _MethodPredictor(PredictsRows, MethodEstimator):
         # A classifier that also predicts numbers, such as knn, is fitted to classes here.
         classes = isinstance(self, ClassifierMixin)
         tasks = ("classification",) if classes else classifier.predicts()
-        training, results = self._run(X, y, "auto", tasks)
-        (fitted,) = results
-        assert isinstance(fitted, FittedOnColumns)
-        self._set_fitted(training, fitted)
-        self._set_n_iter(None)
-        warn_each(training.data.warnings, type(self).__name__)
-        return self
+        return self._fit(X, y, "auto", tasks)
 
 
 class ClassifierEstimator(Predicting, _MethodPredictor):

@@ -6,6 +6,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from fsframe.kinds import Kind, annotation, is_flag
 from fsframe.method.classifier import Classifier, Regressor
@@ -146,11 +147,14 @@ def estimator(name: str) -> type[MethodEstimator]:
     return _made[key]
 
 
-def blank(name: str, classes: Mapping[str, type]) -> MethodEstimator:
-    """An estimator without state, for pickle, after `with_own_classes`."""
+def blank(kind: str | type, classes: Mapping[str, type]) -> Any:
+    """An estimator without state, for pickle, after `with_own_classes`.
+
+    `kind` is its class, or the name of its method.
+    """
     with_own_classes(classes)
-    kind = estimator(name)
-    return kind.__new__(kind)
+    made: Any = estimator(kind) if isinstance(kind, str) else kind
+    return made.__new__(made)
 
 
 def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.stage import Stage, find_method
+from fsframe.chains.stage import Stage, find_method, registry_of_class
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.kinds import is_stages
@@ -134,12 +134,6 @@ def with_own_classes(classes: Mapping[str, type]) -> None:
             register(name=name)(method)
 
 
-def blank_chain(kind: Any, classes: Mapping[str, type]) -> Any:
-    """An estimator of class `kind` without state, for pickle, after `with_own_classes`."""
-    with_own_classes(classes)
-    return kind.__new__(kind)
-
-
 def chain_of(given: Any) -> Chain:
     """The chain that an estimator was given.
 
@@ -189,11 +183,9 @@ def _stages(part: Any) -> tuple[Stage, ...]:
 def _registered_name(method: Selector | Classifier) -> str:
     kind = type(method)
     target = f"{kind.__module__}:{kind.__qualname__}"
-    for registry in (selectors, classifiers):
-        for offer in registry.offers():
-            if offer.entry.target == target:
-                return offer.name
-    return method.method_name()
+    offers = registry_of_class(kind).offers()
+    names = (offer.name for offer in offers if offer.entry.target == target)
+    return next(names, method.method_name())
 
 
 def _stage_texts(given: Any) -> list[StageText]:
