@@ -92,18 +92,16 @@ def _result_rows(result: Comparison) -> Iterator[list[Any]]:
 
 def results_csv(results: Iterable[Comparison]) -> str:
     """The results of comparisons as CSV, with one header line."""
-    rows = (row for result in results for row in _result_rows(result))
-    return csv_text([CSV_NAMES, *([defused(data), *map(_cell, cells)] for data, *cells in rows)])
+    rows = [
+        [defused(data), *(str(c).lower() if isinstance(c, bool) else c for c in cells)]
+        for result in results
+        for data, *cells in _result_rows(result)
+    ]
+    return csv_text([CSV_NAMES, *rows])
 
 
 def _known(value: Any) -> Any:
     return None if value != value else value
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def tested_pairs(result: Comparison) -> list[dict[str, Any]]:
