@@ -39,7 +39,6 @@ from fsframe.show.section import (
     Block,
     Bullets,
     Code,
-    Figure,
     Heading,
     Picture,
     Table,
@@ -103,13 +102,12 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
         raise RequestError(f"a page covers one run, or 2 to {_MOST_RUNS} runs, not {len(runs)}")
     records = [record for record, _ in runs]
     first, second = verdict_of_several(records)
-    pictures = map(Picture, figures_of_several(records))
     about_all = About(record=records[0], prefix="all")
     body = [
         f"<h1>{len(runs)} runs side by side</h1>",
         f'<p class="verdict">{escape(first)} {escape(second)}</p>',
         *_overview(records),
-        *(line for picture in pictures for line in picture.lines(about_all)),
+        *(line for one in figures_of_several(records) for line in one.lines(about_all)),
     ]
     for number, (record, path) in enumerate(runs, start=1):
         body.append(f'<section><h2 id="run-{number}">{number}. {escape(heading(record))}</h2>')
@@ -218,7 +216,7 @@ def report_page_of_study(
         f"{' on identical folds' if several else ''}; {counted(len(record.runs), 'run')}, "
         f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
     )
-    blocks = [
+    blocks: list[Block] = [
         Text(facts, "quiet"),
         Text(" ".join(verdict_of_comparison(first)), "verdict"),
         *_warnings(record),
@@ -230,11 +228,11 @@ def report_page_of_study(
         Code(bibliography(record).splitlines(), "references as BibTeX"),
         *_how_made(record, where, path),
     ]
+    # After the first table of results.
+    place = next(k for k, block in enumerate(blocks) if isinstance(block, Table)) + 1
+    blocks[place:place] = _pictures(record, first.metric)
     about = About(record=next(iter(record.runs.values())))
     lines = [line for block in blocks for line in block.lines(about)]
-    # After the first table of results.
-    place = next(k for k, line in enumerate(lines) if line.startswith("</tbody>")) + 1
-    lines[place:place] = _pictures(record, first.metric)
     heading = printable(f"{record.name}: {number}")
     return page_text(heading, [f"<h1>{safe(heading)}</h1>", *lines])
 
@@ -281,27 +279,26 @@ def _long(
         yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
 
 
-def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
+def _pictures(record: StudyRecord, metric: str) -> Iterator[Block]:
     """Figures of the first seed: mean ranks over the tables, then every table."""
     rows = record.first_runs()
     seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
-    together = [run for row in rows for run in row]
+    kinds = {"pareto": metric, "roc": None, "sets": None}
     if len(rows) > 1:
-        about = About(record=together[0], prefix="all")
-        yield from _drawn(figures_of_several(together, {"cd": metric}), about, "", seed)
-    kinds = {"pareto": metric} if len(rows) > 1 else {"pareto": metric, "roc": None, "sets": None}
+        together = [run for row in rows for run in row]
+        yield from _named(figures_of_several(together, {"cd": metric}), "all", "", seed)
+        kinds = {"pareto": metric}
     for table, row in enumerate(rows[:_TABLES_DRAWN]):
         name = f": {record.tables[table]}" if len(rows) > 1 else ""
-        about = About(record=row[0], prefix=f"table{table}")
-        yield from _drawn(figures_of_several(row, kinds), about, name, seed)
+        yield from _named(figures_of_several(row, kinds), f"table{table}", name, seed)
     if len(rows) > _TABLES_DRAWN:
-        yield from Text(f"The first {_TABLES_DRAWN} tables are drawn.", "quiet").lines(about)
+        yield Text(f"The first {_TABLES_DRAWN} tables are drawn.", "quiet")
 
 
-def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Iterator[str]:
-    for figure in figures:
-        heading, caption = f"{figure.heading}{name}", f"{figure.caption}{seed}"
-        yield from Picture(attrs.evolve(figure, heading=heading, caption=caption)).lines(about)
+def _named(pictures: Iterator[Picture], prefix: str, name: str, seed: str) -> Iterator[Picture]:
+    for one in pictures:
+        heading, caption = f"{one.heading}{name}", f"{one.caption}{seed}"
+        yield attrs.evolve(one, heading=heading, caption=caption, prefix=prefix)
 
 
 def _tests(comparison: Comparison) -> Iterator[Block]:

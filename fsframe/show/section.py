@@ -57,15 +57,6 @@ _COLUMNS = {"frequency_low": "from", "frequency_high": "to", "with": "and"}
 _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 
-@attrs.frozen(kw_only=True)
-class Figure:
-    """A figure: heading, SVG and caption."""
-
-    heading: str
-    svg: str
-    caption: str
-
-
 def with_own_identifiers(svg: str, prefix: str) -> str:
     """The SVG with identifiers that begin with `prefix`, so that they are unique within a page."""
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
@@ -174,26 +165,27 @@ class Code(Block):
         yield f"<pre {_scrolled(self.name)}><code>{lines}</code></pre>"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(kw_only=True)
 class Picture(Block):
     """A figure with its heading and caption.
 
-    Its SVG is inserted unchanged except for identifiers; the page runs no script but its own,
-    whatever an SVG contains.
+    Its SVG is inserted unchanged except for identifiers, which begin with `prefix`, by default that
+    of the run; the page runs no script but its own, whatever an SVG contains.
     """
 
-    figure: Figure
+    heading: str
+    svg: str
+    caption: str
+    prefix: str = ""
 
     def lines(self, about: About) -> Iterator[str]:
-        figure = self.figure
-        caption = safe(figure.caption)
-        label = safe(f"{figure.heading}. {figure.caption}")
+        label = safe(f"{self.heading}. {self.caption}")
         # Identifiers must differ between the figures of several runs.
-        svg = with_own_identifiers(figure.svg, about.prefix)
+        svg = with_own_identifiers(self.svg, self.prefix or about.prefix)
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-        yield from Heading(figure.heading).lines(about)
-        picture = f'<div class="scroll" {_scrolled(f"{figure.heading}, picture")}>{svg}</div>'
-        yield f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+        yield from Heading(self.heading).lines(about)
+        picture = f'<div class="scroll" {_scrolled(f"{self.heading}, picture")}>{svg}</div>'
+        yield f"<figure>{picture}<figcaption>{safe(self.caption)}</figcaption></figure>"
 
 
 @attrs.frozen
@@ -262,7 +254,7 @@ class Section(ABC):
         """The blocks about this run, a heading first."""
 
 
-def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
+def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Picture]:
     """The figures that can be drawn from a run; those that show values need its table."""
     placed = [name for name, kind in KINDS.items() if kind.place]
     for kind in sorted(placed, key=lambda name: KINDS[name].place):
@@ -273,7 +265,7 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
             continue
         if svg := _drawn(kind, [record], data):
             caption = " ".join(_words_of_test(record)) if kind == "tests" else KINDS[kind].caption
-            yield Figure(heading=_heading(kind, record), svg=svg, caption=caption)
+            yield Picture(heading=_heading(kind, record), svg=svg, caption=caption)
 
 
 def _heading(kind: str, record: RunRecord) -> str:
@@ -302,7 +294,7 @@ def _words_of_test(record: RunRecord) -> Iterator[str]:
 
 def figures_of_several(
     records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
-) -> Iterator[Figure]:
+) -> Iterator[Picture]:
     """The figures that can be drawn from several runs.
 
     `kinds` maps each kind to the measure it shows; by default all kinds, by accuracy.
@@ -310,7 +302,7 @@ def figures_of_several(
     asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
     for kind, metric in asked.items():
         if svg := _drawn(kind, records, metric=metric):
-            yield Figure(heading=KINDS[kind].heading, svg=svg, caption=KINDS[kind].compares)
+            yield Picture(heading=KINDS[kind].heading, svg=svg, caption=KINDS[kind].compares)
 
 
 def _drawn(kind: str, records: Sequence[RunRecord], *data: Any, **options: Any) -> str:
@@ -371,7 +363,7 @@ class Pictures(Section):
     """The figures of the run."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
-        yield from map(Picture, figures(about.record, about.data))
+        yield from figures(about.record, about.data)
 
 
 class Features(Section):
