@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
+from fsframe.evaluation.comparison import study_of_runs
 from fsframe.evaluation.comparison_tests import critical_difference as cd_of
 from fsframe.evaluation.comparison_tests import pareto_front
 from fsframe.evaluation.measures import Brier, are_probabilities
@@ -338,7 +339,7 @@ def critical_difference(
     Raises
     ------
     RequestError
-        If a chain lacks a table, or there are fewer than two of either.
+        If a chain lacks a table, there are fewer than two of either, or seeds differ.
 
     References
     ----------
@@ -383,28 +384,14 @@ def _means(
     records: Sequence[RunRecord], metric: str | None
 ) -> tuple[NDArray[np.float64], list[str], list[str], str]:
     """Means of the measure (n_tables, n_chains), larger is better; chains, tables, measure."""
-    every = [evaluation_of(record) for record in records]
-    measures = chosen_measures(every, metric)
-    cells: dict[tuple[str, str], float] = {}
-    for record, recorded, measure in zip(records, every, measures, strict=True):
-        key = (record.data.name, recorded.base)
-        if key in cells:
-            raise RequestError(
-                f"`{printable(recorded.base, longest=60)}` on {printable(record.data.name)} is "
-                "given twice"
-            )
-        cells[key] = measure.mean if measure.larger_is_better else -measure.mean
-    tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
-    if len(tables) < 2 or len(chains) < 2:
+    measures = chosen_measures([evaluation_of(record) for record in records], metric)
+    study = study_of_runs(records)
+    if len(study.tables) < 2:
         raise RequestError(
-            f"a critical difference needs at least two tables and two chains, not {len(tables)} "
-            f"and {len(chains)}; `fsframe compare … on DATA DATA -o FOLDER` writes such runs"
+            "a critical difference needs at least two tables; `fsframe compare … on DATA DATA -o "
+            "FOLDER` writes such runs"
         )
-    missing = [f"`{c}` on {t}" for t in tables for c in chains if (t, c) not in cells]
-    if missing:
-        raise RequestError(
-            "a critical difference needs every chain on every table; missing: "
-            f"{'; '.join(missing[:5])}"
-        )
-    values = np.array([[cells[t, c] for c in chains] for t in tables])
-    return values, chains, tables, axis_name(measures[0].name)
+    sign = 1 if measures[0].larger_is_better else -1
+    mean_of = {id(record): measure.mean for record, measure in zip(records, measures, strict=True)}
+    values = [[sign * mean_of[id(run)] for run in row] for row in study.first_runs()]
+    return np.array(values), list(study.chains), list(study.tables), axis_name(measures[0].name)
