@@ -112,19 +112,19 @@ class LastCommand(click.Command):
 
 
 class StageGroup(click.Group):
-    """A chained group whose sub-commands are all selectors and classifiers, and finally `last`,
-    such as ``on``.
+    """A chained group whose sub-commands are all selectors and classifiers, and finally ``on``,
+    which is `last`.
     """
 
-    def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:
-        defaults = {
-            "subcommand_metavar": "STAGES",
-            "no_args_is_help": True,
-            "context_settings": {"help_option_names": ["-h", "--help"]},
-        }
-        super().__init__(*args, **{**defaults, **options, "chain": True})
-        assert last.name is not None
-        self._last_name, self.last = last.name, last
+    def __init__(self, *, last: click.Command, **options: Any) -> None:
+        super().__init__(
+            chain=True,
+            subcommand_metavar="STAGES",
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"]},
+            **options,
+        )
+        self.last = last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Users often append --dry-run to the command, where a stage would parse it.
@@ -142,19 +142,18 @@ class StageGroup(click.Group):
         # A quoted chain, as for `compare`, is split into its stages.
         if len(args[0].split()) > 1:
             stages = parse_stages(args[0])
-            if any(stage.name == self._last_name for stage in stages):
+            if any(stage.name == "on" for stage in stages):
                 raise RequestError(
-                    f"`{self._last_name} DATA` belongs outside the quotes around a chain: "
-                    f"'immigrate npfs' {self._last_name} DATA"
+                    "`on DATA` belongs outside the quotes around a chain: 'immigrate npfs' on DATA"
                 )
             args = [*(format_stages([stage]) for stage in stages), *args[1:]]
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*sorted({*selectors, *classifiers}), self._last_name]
+        return [*sorted({*selectors, *classifiers}), "on"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == self._last_name:
+        if cmd_name == "on":
             return self.last
         try:
             return _stage_command(cmd_name)
@@ -178,9 +177,9 @@ class StageGroup(click.Group):
             with formatter.section("Classifiers and regressors, to end a chain"):
                 formatter.write_text(", ".join(ending))
         with formatter.section("Table"):
-            formatter.write_dl([(f"{self._last_name} DATA", self.last.get_short_help_str(80))])
+            formatter.write_dl([("on DATA", self.last.get_short_help_str(80))])
         records = [param.get_help_record(ctx) for param in self.last.get_params(ctx)]
-        with formatter.section(f"Options after `{self._last_name} DATA`"):
+        with formatter.section("Options after `on DATA`"):
             # The first sentence; the rest, and the defaults, are in the command's own help.
             short = [(r[0], r[1].partition(". ")[0].rstrip(".")) for r in records if r and r[1]]
             formatter.write_dl([row for row in short if "--help" not in row[0]])
@@ -190,7 +189,7 @@ class StageGroup(click.Group):
         if colon:
             return _complete_compact(name, rest)
         stages = summaries([*selectors.offers(), *classifiers.offers()])
-        items = completions({**stages, self._last_name: "the table to run on"}, incomplete)
+        items = completions({**stages, "on": "the table to run on"}, incomplete)
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
 
