@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -33,9 +33,6 @@ from fsframe.registry import (
 )
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.text import level_orders, list_parts, printable, unquoted
-
-if TYPE_CHECKING:
-    from fsframe.table.dataset import Dataset
 
 METHODS: dict[str, Registry] = {
     "Selectors": selectors,
@@ -303,18 +300,11 @@ reading_options = all_options(
     option("--labels FILE", "The label of each row, in a file of its own.", type=click.Path()),
     *_FORM,
 )
-"""The options that `read_data` takes."""
+"""The options that `reading_arguments` takes."""
 
 _PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[attr-defined]
 READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
-"""Names of the options that `read_data` takes."""
-
-
-def read_data(path: str, **options: Any) -> Dataset:
-    """Read the table at `path` with the options of the command line."""
-    from fsframe.table.read import read
-
-    return read(path, **reading_arguments(**options))
+"""Their names."""
 
 
 def reading_arguments(**options: Any) -> dict[str, Any]:

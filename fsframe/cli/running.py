@@ -21,7 +21,7 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination, place_file
-from fsframe.cli.options import read_data
+from fsframe.cli.options import reading_arguments
 from fsframe.cli.terminal import (
     REPEATABLE,
     WRITTEN,
@@ -361,6 +361,7 @@ def run_on(
     from fsframe.chains.request import Request, stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage.write import check_run_name
+    from fsframe.table.read import read
     from fsframe.table.reader import find_table
 
     path = find_table(data)
@@ -382,7 +383,7 @@ def run_on(
         check_destination(csv_out, overwrite=options["overwrite"], apart_from=used)
     check_log(options["log"], [*used, csv_out])
     reporter = Reporter(options)
-    table = read_data(str(path), **options)
+    table = read(path, **reading_arguments(**options))
     if reporter.events:
         # As text, they are printed with the result.
         for warning in table.warnings:

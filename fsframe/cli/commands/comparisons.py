@@ -12,7 +12,7 @@ import attrs
 import click
 
 from fsframe.atomic import check_destination
-from fsframe.cli.options import engine_options, fold_options, read_data, reading_options
+from fsframe.cli.options import engine_options, fold_options, reading_arguments, reading_options
 from fsframe.cli.running import (
     Reporter,
     check_log,
@@ -107,6 +107,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.ask.evaluations import compare_on, compared_methods, comparison_plan
     from fsframe.evaluation.study_plan import StudyTable
     from fsframe.show.comparisons import RESULTS, check_folder
+    from fsframe.table.read import read
     from fsframe.table.reader import find_table
 
     chains, paths = _split(words)
@@ -125,11 +126,11 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         check_folder(folder, found_paths)
     check_log(options["log"], [*found_paths, csv_out], folder)
 
-    def read(path: Path, source: str) -> StudyTable:
-        table = read_data(str(path), **options)
+    def study_table(path: Path, source: str) -> StudyTable:
+        table = read(path, **reading_arguments(**options))
         return StudyTable(name=table.name, data=table, path=path, source=source)
 
-    reading = [partial(read, *each) for each in zip(found_paths, paths, strict=True)]
+    reading = [partial(study_table, *each) for each in zip(found_paths, paths, strict=True)]
     of_plan = {name: options[name] for name in ("seed", "rope", "all_features")}
     plan = comparison_plan(methods, metric, reading, **of_plan)
     reporter = Reporter(options)
