@@ -140,7 +140,6 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),
-        "reader": str(request.data.reading.get("reader", "")),
         "reading": json.dumps(reading),
         "csv": os.path.abspath(csv_out) if csv_out else "",
     }

@@ -207,10 +207,10 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
     if not places:
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     path = places[0]
-    check_reader(request.get("reader") or None, path, request.get("path", ""))
-    reading = valid_reading(_json_object(request.get("reading", "")))
+    stored = _json_object(request.get("reading", ""))
+    check_reader(stored.get("reader"), path, request.get("path", ""))
     reporter = Reporter(options)
-    table = read(path, **{**reading, **reading_arguments(**options)})
+    table = read(path, **{**valid_reading(stored), **reading_arguments(**options)})
     limit = request.get("limit", "")
     begun = int(limit) if limit.isdecimal() else None
     with _original_providers(request.get("providers", "{}")):
