@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -450,14 +451,13 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
     Compiled code does not check for signals, so `work` runs in another thread while this one waits.
     """
-    results: list[R] = []
-    failed: list[BaseException] = []
+    outcome: Future[R] = Future()
 
     def target() -> None:
         try:
-            results.append(work())
+            outcome.set_result(work())
         except BaseException as error:
-            failed.append(error)
+            outcome.set_exception(error)
 
     def tell(number: int, _: FrameType | None) -> None:
         # Signals come in bursts; the cleanup must not be interrupted.
@@ -473,9 +473,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
                 thread.join(1.0)
     except _Stopped as stopped:
         stop(*stopped.args)
-    if failed:
-        raise failed[0]
-    return results[0]
+    return outcome.result()
 
 
 FIRST_LINE = "# fsframe log"
