@@ -213,7 +213,7 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
             text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
         ):
             what += " A limit of detection may be replaced in the file, such as by half of it"
-        if guesses.found.takes_codes:
+        if guesses.found.table.takes_codes:
             yield _finding(guesses, columns, what, na=texts)
         else:
             yield _finding(guesses, columns, f"{what} If so, make them missing in the table")
@@ -267,12 +267,12 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
 def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     """Equal columns, repeated rows, and notes from reading the table."""
     # Row names, in column 0, are not a feature, and may be given again in a column.
-    pairs = [pair for pair in found.repeated_columns if pair[1] or not found.row_names]
+    pairs = [pair for pair in found.repeated_columns if pair[1] or not found.table.has_row_names]
     equal = [(names[a], names[b]) for a, b in pairs]
     if equal:
         shown = some_of([f"{a} = {b}" for a, b in equal])
         yield Finding((), f"columns that are equal: {shown}")
-    yield from (Finding((), note) for note in found.notes)
+    yield from (Finding((), note) for note in found.table.notes)
     if many := found.repeated_rows:
         what = (
             f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
@@ -447,7 +447,10 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
 
 def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     """Classes of few rows, and missing labels."""
-    column, can_leave_out = guesses.found.columns[guesses.label], guesses.found.leaves_rows_out
+    column, can_leave_out = (
+        guesses.found.columns[guesses.label],
+        guesses.found.table.leaves_rows_out,
+    )
     if column.missing:
         way = "leave such rows out" if can_leave_out else "take them out of the file"
         what = f"the label is missing in {counted(column.missing, 'row')}; fill it in, or {way}"

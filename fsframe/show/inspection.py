@@ -72,7 +72,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         raise RequestError(f"{', '.join(form)}: for files, not for {type(path).__name__}")
     try:
         if framed:
-            found = FrameColumns(path, "data").contents()
+            found = Contents.of(FrameColumns(path, "data"))
         else:
             found = contents(path, label=options.get("label"), **form)
     except UntidyTableError as error:
@@ -98,8 +98,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         options["categorical"] = declared
     given = {role: options.get(role) for role in ROLES if role != "keep"}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
-    asked = check_columns(names, n, found.path, given)
-    dropped = {*asked["drop"], *([0] if found.row_names else [])}
+    asked = check_columns(names, n, found.table.path, given)
+    dropped = {*asked["drop"], *([0] if found.table.has_row_names else [])}
     # Declared columns are not questioned.
     known = {*range(n)} if declared is True else {*asked["categorical"], *asked["ordinal"]}
     group, event = only(asked, "groups"), only(asked, "event")
@@ -113,7 +113,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     said = options.get("label")
     guess = _label(found, names, said, skip)
     label, doubts, pair = guess.place, guess.doubts, guess.pair
-    if doubts and not framed and (beside := _labels_beside(found.path)):
+    if doubts and not framed and (beside := _labels_beside(found.table.path)):
         option = option_for("--labels", str(beside))
         doubts = (*doubts, f"{beside.name}, beside it, may hold the label ({option})")
     leaks = []
@@ -136,7 +136,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     judged = Guesses(found, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
     findings = [*leaks, *findings_of(judged, known, group, suggested)]
-    if said is not None or found.label_array != label:
+    if said is not None or found.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()
     if guess.of_samples:
@@ -183,7 +183,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     return Inspection(
         contents=found,
         label=label,
-        said=said is not None or found.label_array == label,
+        said=said is not None or found.table.own_label == label,
         doubts=tuple(doubts),
         roles=roles,
         findings=tuple(findings),
@@ -237,23 +237,23 @@ def _label(
     found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> LabelGuess:
     """The label column: the one that the user `said`, the label array, or a guess."""
-    columns, path = found.columns, found.path
+    columns, path = found.columns, found.table.path
     if said is not None:
         place = find_column(names, len(names), said, f"{path}, label")
         pair = time_and_event(columns)
         return LabelGuess(place=place, pair=pair if pair and place in pair else None)
-    if found.label_array is not None:
-        return LabelGuess(place=found.label_array)
-    if found.beside:
-        first = len(columns) - found.beside
+    if found.table.own_label is not None:
+        return LabelGuess(place=found.table.own_label)
+    if found.table.n_beside:
+        first = len(columns) - found.table.n_beside
         guess = guess_label(columns, found.n_rows, {*skip, *range(first)}, path)
         # Annotations have no order that says which is the label.
         beside = (k for k in range(first, len(columns)) if k not in skip)
         likely = [k for k in beside if is_likely_label(columns[k])]
         return LabelGuess(place=likely[0]) if likely and not guess.pair else guess
     guess = guess_label(columns, found.n_rows, skip, path)
-    if found.without_label and not is_likely_label(columns[guess.place]):
-        raise DataError(found.without_label)
+    if found.table.no_label and not is_likely_label(columns[guess.place]):
+        raise DataError(found.table.no_label)
     return guess
 
 

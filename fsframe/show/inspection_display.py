@@ -100,7 +100,7 @@ class Inspection:
     @property
     def of_frame(self) -> bool:
         """Whether a data frame was inspected."""
-        return self.contents.form == DATA_FRAME
+        return self.contents.table.form == DATA_FRAME
 
     def __str__(self) -> str:
         return "\n".join(inspection_lines(self))
@@ -128,7 +128,7 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
         return
     contents = inspection.contents
     size = f"{counted(contents.n_rows, 'row')} × {counted(len(contents.columns), 'column')}"
-    yield from _wrapped(f"{contents.path}: {contents.form}")
+    yield from _wrapped(f"{contents.table.path}: {contents.table.description}")
     yield f"{size}, {_gaps(inspection)}"
     yield ""
     yield from _wrapped(f"label: {_label(inspection)}", indent="  ")
@@ -288,8 +288,8 @@ def inspection_object(inspection: Inspection | PartsInspection) -> dict[str, Any
     contents = inspection.contents
     data, forecast = inspection.data, inspection.forecast
     return {
-        "path": str(contents.path),
-        "form": contents.form,
+        "path": str(contents.table.path),
+        "form": contents.table.description,
         "rows": contents.n_rows,
         "columns": [
             {

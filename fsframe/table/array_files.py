@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out, without_codes
 from fsframe.table.cells import Missing
-from fsframe.table.column_facts import Block
 from fsframe.table.dialect import quoted
 from fsframe.table.frames import cells_of, column_texts, columns_of, is_category
 from fsframe.table.labels import cells_of_array, missing_cells
 from fsframe.table.reader import ArrayTable, Form
-from fsframe.table.table_columns import Table, Taken, Values
+from fsframe.table.table_columns import Block, Table, Taken, Values
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
@@ -223,14 +222,11 @@ class ArrayColumns(Table):
     Parameters
     ----------
     arrays : ArrayTable
-    form : str
-        The format.
     typed : set of str
         Annotations of a categorical type.
     """
 
     arrays: ArrayTable
-    form: str = ""
     typed: frozenset[str] = frozenset()
 
     @classmethod
@@ -262,6 +258,16 @@ class ArrayColumns(Table):
     def n_fields(self) -> int:
         """Number of features."""
         return int(self.arrays.X.shape[1])
+
+    @property
+    def n_beside(self) -> int:
+        """Number of annotations of the rows besides the label."""
+        return len(self.arrays.beside)
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return self.arrays.names is not None or bool(self.arrays.beside)
 
     @property
     def n_rows(self) -> int:
@@ -345,15 +351,6 @@ class ArrayColumns(Table):
             block = column_block(self.arrays.X, start, min(start + self._width, p))
             yield start, np.asarray(block, dtype=np.float64), {}
         yield p, *self._values(range(p, len(self.names)))
-
-    def _about(self) -> dict[str, Any]:
-        arrays = self.arrays
-        return {
-            "form": self.form,
-            "named": arrays.names is not None or bool(arrays.beside),
-            "beside": len(arrays.beside),
-            "without_label": "" if arrays.others else arrays.no_label,
-        }
 
 
 def cannot_leave_rows_out(what: str) -> RequestError:

@@ -100,7 +100,7 @@ def from_columns(
         # Imported here, since most tables raise none.
         from fsframe.table.doubts import Doubts
 
-        return Doubts(table.contents, given, taken_up)
+        return Doubts(table, given, taken_up)
 
     # An annotation may have the name of a feature.
     together = [[*layout.features, place]]
@@ -176,7 +176,7 @@ def assembled(
     if guessed and not (named and is_usual_label(label_name)):
         assert doubts is not None and place is not None
         asked = doubts()
-        if asked.looks_doubtful(table, cells[place], bool(undeclared)):
+        if asked.looks_doubtful(cells[place], bool(undeclared)):
             warnings += asked.check_default_label(place, task)
     missing = _missing_beside(table, layout, cells)
     problems = list(missing.values())

@@ -55,7 +55,7 @@ def column_keys(contents: Contents) -> tuple[str | int, ...]:
     times = Counter(names)
     return tuple(
         name
-        if contents.named
+        if contents.table.named
         and name
         and times[name] == 1
         and "," not in name
@@ -121,7 +121,7 @@ class Guesses:
         self.keys = column_keys(contents)
         taken = self._taken = skip | {label}
         self.free_names = [name for k, name in enumerate(self.names) if k not in taken]
-        first_beside = len(contents.columns) - contents.beside
+        first_beside = len(contents.columns) - contents.table.n_beside
         rest = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
         beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
 
@@ -155,7 +155,7 @@ class Guesses:
             and not is_likely_label(rest[k])
         ]
         # The types of other columns say what they are.
-        untyped = rest.keys() - {*contents.typed}
+        untyped = rest.keys() - contents.typed
         self.texts = [k for k in texts if k not in self.prose and k in untyped]
         self.scales = {k: order for k, order in self.scales.items() if k in untyped}
         self.empty = [k for k, c in rest.items() if c.kind == "empty"]
@@ -330,7 +330,7 @@ class Guesses:
         These are extreme values, and -9, -99, … if no other class is negative.
         """
         column = self.found.columns[self.label]
-        if not self.found.takes_codes:
+        if not self.found.table.takes_codes:
             return []
         few = 2 < column.different <= 2 * _CLASSES
         if column.codes or not (few and column.low in _NO_CLASS):
@@ -477,12 +477,12 @@ class Guesses:
                      if c.technical}  # fmt: skip
             nominal += [k for k in adjust if kinds.get(k) == "whole number"]
         codes = [code for code in self.missing_codes(known) if code not in arguments.get("na", ())]
-        if codes and self.found.takes_codes:
+        if codes and self.found.table.takes_codes:
             arguments["na"] = [*arguments.get("na", ()), *codes]
         if out:
             arguments["drop"] = [*arguments.get("drop", ()), *(self.keys[k] for k in out)]
         gaps = self.found.columns[self.label].missing or self.label_codes
-        if gaps and self.found.leaves_rows_out:
+        if gaps and self.found.table.leaves_rows_out:
             arguments.setdefault("missing_label", "drop")
         taken = {*known, *adjust, *aside}
         if scales := {self.keys[k]: order for k, order in self.scales.items() if k not in taken}:

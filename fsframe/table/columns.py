@@ -18,7 +18,6 @@ from fsframe.table.arrays import (
     column_block,
     too_large,
 )
-from fsframe.table.column_facts import counting_columns, likely_codes, maybe_coded_columns
 from fsframe.table.roles import ROLES, AskedColumns, Role, as_keys, with_option
 from fsframe.text import counted, did_you_mean, some_of
 
@@ -248,6 +247,106 @@ def check_finite(
             f"{others}; correct it, divide the column by a constant, or leave the field empty if "
             "missing"
         )
+
+
+# Common codes for missing values: nines, minima of integer types, powers of ten.
+_USUAL_CODES = frozenset(
+    [sign * value for value in (99.0, 999.0, 9999.0, 99999.0, 999999.0, 1e30) for sign in (1, -1)]
+    + [-9.0, -32768.0, -2147483648.0]
+)
+# Numbers above a short scale by which surveys mark answers as not known, refused or not asked.
+_ANSWERS = tuple(
+    frozenset(
+        float(digit * nines + last) for digit, last in ((7, 0), (8, 0), (9, 0), (9, -1), (9, -2))
+    )
+    for nines in (11, 111, 1111)
+)
+_FEW = 10
+
+
+def counting_columns(X: NDArray[Any]) -> list[int]:
+    """The columns that are 0, 1, 2, … or 1, 2, 3, … down the table.
+
+    >>> counting_columns(np.array([[1, 7, 0], [2, 8, 2], [3, 9, 1]]))
+    [0]
+    """
+    rows = np.arange(len(X), dtype=np.float64)
+    first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
+    starts = np.isin(first, (0.0, 1.0)) & (last == first + rows[-1]) & (len(X) > 2)
+    return [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)]
+
+
+def maybe_coded_columns(
+    X: NDArray[Any], lowest: NDArray[np.float64], highest: NDArray[np.float64]
+) -> list[int]:
+    """The columns of X (n, p) for which `likely_codes` is worth a call, given their (p,) extremes.
+
+    An extreme is infinite or a usual code, or the lowest is a whole number of at most -9 and the
+    only negative one.
+
+    >>> X = np.array([[-999.0, -200, -20], [3, 4, -7], [5, -200, 6]])
+    >>> maybe_coded_columns(X, X.min(axis=0), X.max(axis=0))
+    [0, 1]
+    """
+    usual = [*_USUAL_CODES.union(*_ANSWERS), np.inf, -np.inf]
+    maybe = np.isin(lowest, usual) | np.isin(highest, usual)
+    negative = np.flatnonzero((lowest <= -9) & (lowest == np.floor(lowest)) & ~maybe)
+    few = X[:, negative]
+    maybe[negative] = (few < 0).sum(axis=0) == (few == lowest[negative]).sum(axis=0)
+    return np.flatnonzero(maybe).tolist()
+
+
+def _answers_missing(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """Codes of missing answers above the (n,) values of a scale, with how often they occur.
+
+    Empty if there is only one.
+    """
+    different, times = np.unique(values[~np.isnan(values)], return_counts=True)
+    family = next((set_of for set_of in _ANSWERS if different[-1] in set_of), frozenset())
+    coded = np.isin(different, [*family])
+    scale = different[~coded]
+    if coded.sum() < 2 or len(scale) < 3 or (scale != np.floor(scale)).any():
+        return []
+    if different[coded][0] - scale[-1] <= scale[-1] - scale[0]:
+        return []
+    return [(float(v), int(n)) for v, n in zip(different[coded], times[coded], strict=True)]
+
+
+def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The lowest and the highest of (n,) values that look like codes for a missing one.
+
+    Each comes with how often it occurs. An infinite value is a code. Others are repeated outliers:
+    further from the other values than these are from each other, or the only negative one. There
+    must be at least three other values, and ten if the code is negative and not a usual one.
+    Several numbers such as 77, 88 and 99 are codes if the other values are whole and further from
+    them than from each other.
+
+    >>> likely_codes(np.array([1.0, 2, 3, 4, 88, 2, 99, 99]))
+    [(88.0, 1), (99.0, 2)]
+    """
+    answers = _answers_missing(values)
+    if answers:
+        return answers
+    codes = []
+    for code in (float(np.nanmin(values)), float(np.nanmax(values))):
+        usual, times = code in _USUAL_CODES, int(np.count_nonzero(values == code))
+        if np.isinf(code):
+            codes.append((code, times))
+            continue
+        if not usual and not (code <= -9 and code.is_integer()):
+            continue
+        rest = values[(values != code) & ~np.isnan(values)]
+        if times < 2 or not len(rest):
+            continue
+        low, high, different = float(rest.min()), float(rest.max()), len(np.unique(rest))
+        gap = low - code if code < low else code - high
+        if usual:
+            apart = different >= 3 and (gap > high - low or (code <= -9 and low >= 0))
+        else:
+            apart = different >= _FEW and times > 2 and low >= 0 and 10 * gap > high - low
+        if apart:
+            codes.append((code, times))
+    return codes
 
 
 _WEAK = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from typing import Any
@@ -38,28 +38,29 @@ class Doubts:
 
     Parameters
     ----------
-    contents : callable
-        Returns the facts of all columns; called only if there is a doubt.
+    table : Table
+        The facts of its columns are gathered only if there is a doubt.
     given : mapping of str to JSON values
         The arguments of `fsframe.read` so far.
     skip : set of int
         Columns that have another role than the label.
     """
 
-    contents: Callable[[], Contents]
+    table: Table
     given: Mapping[str, Any]
     skip: set[int]
 
     @cached_property
     def _seen(self) -> Contents:
-        return self.contents()
+        return Contents.of(self.table)
 
-    def looks_doubtful(self, table: Table, cells: Cells, other_texts: bool) -> bool:
+    def looks_doubtful(self, cells: Cells, other_texts: bool) -> bool:
         """Whether it is doubtful that the last column is the label, so that all must be examined.
 
         Its name is not usual. `cells` are its numbers or texts; `other_texts` says whether other
         columns hold undeclared text.
         """
+        table = self.table
         names = table.names if table.spelled_names else ()
         if other_texts or any(map(is_usual_label, names)) or names_raise_doubts(names):
             return True
@@ -82,7 +83,7 @@ class Doubts:
         label.
         """
         contents, given = self._seen, self.given
-        guess = guess_label(contents.columns, contents.n_rows, self.skip, contents.path)
+        guess = guess_label(contents.columns, contents.n_rows, self.skip, self.table.path)
         name = contents.columns[last].name
         measured = guess.place == last and task == "regression"
         if guess.sure or measured:
@@ -109,7 +110,7 @@ class Doubts:
         of = contents.columns[guess.place].name
         apart = guess.place == last or guess.pair is not None
         why = guess.doubts[0] if apart else f"{of!r} looks more like one"
-        raise _not_named(contents.path, name, why, ways)
+        raise _not_named(self.table.path, name, why, ways)
 
     def untidy(self, problem: str, label: int) -> DataError:
         """The error about columns that cannot be used as they are, with a suggestion."""

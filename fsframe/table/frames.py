@@ -284,7 +284,7 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
 
 
 DATA_FRAME = "data frame"
-"""`Contents.form` of a data frame."""
+"""`Table.form` of a data frame."""
 
 
 @attrs.frozen(eq=False)
@@ -420,10 +420,6 @@ class FrameColumns(Table):
             else:
                 X[:, place] = values
         return X, texts
-
-    def _about(self) -> dict[str, Any]:
-        typed = tuple(k for k in range(self.n_fields) if self.is_typed(k))
-        return {"form": self.form, "typed": typed}
 
     def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
         """Note a column with cells that are neither numbers nor missing, if there are any."""

@@ -15,7 +15,6 @@ import numpy as np
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.arrays import as_names
 from fsframe.table.cells import CellText, Missing, free_byte
-from fsframe.table.column_facts import Block
 from fsframe.table.column_names import likely_names, name_rows
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
@@ -39,7 +38,7 @@ from fsframe.table.dialect import (
 )
 from fsframe.table.number_spellings import spelled_numbers
 from fsframe.table.reader import Form
-from fsframe.table.table_columns import Taken, Values, not_numbers
+from fsframe.table.table_columns import Block, Taken, Values, not_numbers
 from fsframe.table.text_file import MAX_COLUMNS, is_number, known_texts, load_text
 
 _CLASSES = 10
@@ -51,13 +50,9 @@ _BYTES_FROM = 1 << 20
 class Sheet(CellText):
     """A text table: its cells, the names of its columns, and what was noticed about it.
 
-    Parameters
-    ----------
-    form : str
-        Name of the table in messages if the file is not text, such as "sheet of a workbook".
+    `form` is its name in messages if the file is not text, such as "sheet of a workbook".
     """
 
-    form: str = ""
     takes_codes: bool = attrs.field(default=True, repr=False)
 
     @property
@@ -120,11 +115,12 @@ class Sheet(CellText):
             block = X[:, columns.start : columns.stop].astype(np.float64, copy=False)
             yield start, block, {k: texts[k] for k in texts if k in columns}
 
-    def _about(self) -> dict[str, Any]:
+    @property
+    def description(self) -> str:
+        """The format in words, and where the names are."""
         form = self.form or f"text, {delimiter_name(self.delimiter)} between fields"
-        named = self.spelled_names is not None
-        names = f"names in the first {self._line_word}" if named else "no names of columns"
-        return {"form": f"{form}, {names}", "named": named}
+        names = f"names in the first {self._line_word}" if self.named else "no names of columns"
+        return f"{form}, {names}"
 
 
 def load_sheet(

@@ -345,4 +345,4 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
     except DataError:
         # A single column is shown, too, but only if blanks do not separate fields, as in `read`.
         source = open_table(path, Form(**form), label=label, one_column=True)
-    return source.contents()
+    return Contents.of(source)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.column_facts import Block, Column, Contents, gathered
 from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.dialect import quoted, unquote
@@ -26,6 +25,12 @@ from fsframe.text import counted, did_you_mean, some_of
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _BLOCK = 1 << 22
 """Numbers in one block of columns."""
+
+Column = NDArray[Any] | list[str | None]
+"""Numbers, NaN where missing, or texts, None where missing."""
+
+Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
+"""The first column, numbers (NaN in columns of text), and texts by column."""
 
 Values = tuple[NDArray[Any], dict[int, list[str | None]]]
 """Some columns as numbers, (n_rows, n_columns), and the texts of those that hold text."""
@@ -81,6 +86,8 @@ class Table:
 
     Parameters
     ----------
+    form : str
+        Description of the format, for messages.
     names : tuple of str
         One per column, with the label and other annotations; ``f1, f2, …`` if there are none.
     beside : tuple of str
@@ -107,6 +114,7 @@ class Table:
         What replaces the missing cells of columns in `rows`.
     """
 
+    form: str = ""
     names: tuple[str, ...] = attrs.field(repr=False)
     beside: tuple[str, ...] = attrs.field(default=(), repr=False)
     own_label: int | None = attrs.field(default=None, repr=False)
@@ -136,6 +144,11 @@ class Table:
         return len(self.names)
 
     @property
+    def n_beside(self) -> int:
+        """Number of annotations of the rows besides the label: the last columns."""
+        return 0
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         raise NotImplementedError
@@ -144,6 +157,16 @@ class Table:
     def has_row_names(self) -> bool:
         """Whether the first column, which has no name, names or counts the rows."""
         return False
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return self.spelled_names is not None
+
+    @property
+    def description(self) -> str:
+        """The format in words."""
+        return self.form
 
     @property
     def spelled_names(self) -> tuple[str, ...] | None:
@@ -193,10 +216,6 @@ class Table:
         """Some columns; `numeric` ones are known to hold numbers (DataError may say otherwise)."""
         raise NotImplementedError
 
-    def _about(self) -> dict[str, Any]:
-        """Fields of `Contents` for tables of this form, besides the facts of columns."""
-        return {}
-
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
         if not self.fill:
@@ -230,15 +249,6 @@ class Table:
     def _width(self) -> int:
         """Most columns in a block."""
         return max(1, _BLOCK // max(1, self.n_rows))
-
-    def contents(self) -> Contents:
-        """The facts of all columns."""
-        return gathered(
-            self.column_blocks(), self.values, path=self.path, names=self.names, n_rows=self.n_rows,
-            decimal=self.decimal, label_array=self.own_label, notes=self.notes,
-            takes_codes=self.takes_codes, row_names=self.has_row_names,
-            leaves_rows_out=self.leaves_rows_out, **self._about(),
-        )  # fmt: skip
 
     def filled(
         self, fill: Mapping[int, float | NDArray[np.float64]]

@@ -14,7 +14,7 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
-from fsframe.table.column_facts import likely_codes
+from fsframe.table.columns import likely_codes
 from fsframe.table.read import read
 from fsframe.table.reduced import write_reduced
 from fsframe.table.source import contents, read_table
@@ -447,10 +447,10 @@ MILES = "".join(
 )  # fmt: skip
 def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, names):
     found = contents(put(text, "t.data"))
-    assert found.named is (names is not None)
+    assert found.table.named is (names is not None)
     assert [c.name for c in found.columns] == (names or [c.name for c in found.columns])
     said = contents(put(text, "t.data"), header=True)
-    assert said.named
+    assert said.table.named
 
 
 def test_numbers_for_no_answer_are_asked_about(put):

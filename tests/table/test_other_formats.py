@@ -480,7 +480,7 @@ def test_the_sheet_of_a_workbook_that_holds_a_table_is_read(tmp_path: Path) -> N
     assert data.X[:, 0].tolist() == [1, 1, 3, 3, 5, 5]
     said = "sheet 'Trial' was read; Key & codes may be meant as well (--x SHEET, x='SHEET')"
     assert said in data.warnings
-    assert contents(path).form == "sheet 'Trial' of a workbook, names in the first row"
+    assert contents(path).table.description == "sheet 'Trial' of a workbook, names in the first row"
     other = read(path, x="Key & codes")
     assert other.feature_names == ("code",) and not other.warnings
     with pytest.raises(
@@ -495,7 +495,7 @@ def test_a_workbook_without_a_table_says_so_of_its_first_sheet(tmp_path: Path) -
         read(written(tmp_path / "notes.xlsx", notes))
     alone = written(tmp_path / "one.xlsx", {"Trial": SHEETS["Trial"]})
     assert read(alone).warnings == ()
-    assert contents(alone).form.startswith("sheet of a workbook")
+    assert contents(alone).table.description.startswith("sheet of a workbook")
 
 
 def test_columns_of_a_frame_are_listed_once_however_many_are_asked_for(tmp_path, monkeypatch):
