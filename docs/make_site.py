@@ -58,7 +58,7 @@ _API = {
         "fsframe.storage.read",
         "fsframe.chains.audit",
     ),
-    "Tables": ("fsframe.table.read", "fsframe.table.source"),
+    "Tables": ("fsframe.table.read",),
     "Checks for plugins": ("fsframe.testing",),
 }
 

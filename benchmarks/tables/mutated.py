@@ -74,8 +74,7 @@ def work(form: str, first: int, last: int) -> None:
     """Read files `first` … `last` − 1, and print a line for each failure."""
     sys.path.insert(0, str(ROOT))
     from fsframe.errors import FsframeError
-    from fsframe.table.read import read
-    from fsframe.table.source import contents
+    from fsframe.table.read import contents, read
     from tests.table.test_other_formats import LABEL
 
     warnings.simplefilter("ignore")

@@ -35,10 +35,9 @@ from fsframe.table.label_guess import (
     tells_events,
     time_and_event,
 )
-from fsframe.table.read import read
+from fsframe.table.read import contents, read
 from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, as_keys, only, spelled_out
-from fsframe.table.source import contents
 
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")

@@ -17,9 +17,8 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
 from fsframe.storage import load_run, write_run
-from fsframe.table.read import read
+from fsframe.table.read import read, read_table
 from fsframe.table.reduced import write_reduced
-from fsframe.table.source import read_table
 from tests.command_line import FAKES
 from tests.same_process import fsframe
 

@@ -17,8 +17,7 @@ from numpy.lib import format as npy
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
-from fsframe.table.read import read
-from fsframe.table.source import read_table
+from fsframe.table.read import read, read_table
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 

@@ -15,9 +15,8 @@ from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
 from fsframe.table.columns import likely_codes
-from fsframe.table.read import read
+from fsframe.table.read import contents, read, read_table
 from fsframe.table.reduced import write_reduced
-from fsframe.table.source import contents, read_table
 
 IDS = [f'"{{""ImportId"":""QID{k}""}}"' for k in range(3)]
 """Cells that Qualtrics writes below names and questions."""

@@ -18,8 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import FsframeError
-from fsframe.table.read import read
-from fsframe.table.source import read_table
+from fsframe.table.read import read, read_table
 
 TEXT = (
     b"a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n",

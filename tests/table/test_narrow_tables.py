@@ -19,7 +19,7 @@ from fsframe.method.run import Run
 from fsframe.table import cells
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.frozen_table import _wide
-from fsframe.table.source import read_table
+from fsframe.table.read import read_table
 
 RNG = np.random.default_rng(4)
 G = RNG.integers(0, 3, (120, 30)).astype(np.uint8)

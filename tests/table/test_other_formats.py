@@ -22,9 +22,8 @@ from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
-from fsframe.table.read import read
+from fsframe.table.read import contents, read, read_table
 from fsframe.table.reduced import write_reduced
-from fsframe.table.source import contents, read_table
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5

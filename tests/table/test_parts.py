@@ -200,7 +200,7 @@ def test_scattered_columns_are_read_a_little_at_a_time(
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file.create_dataset("X", data=X, chunks=chunks)
         file["y"] = np.arange(500) % 2
-    monkeypatch.setattr("fsframe.table.source.LARGE", 0)
+    monkeypatch.setattr("fsframe.table.read.LARGE", 0)
     monkeypatch.setattr("fsframe.table.hdf5._AT_A_TIME", 2000)
     largest = []
 
@@ -223,7 +223,7 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["X"], file["y"] = np.eye(50), np.arange(50) % 2
     assert fsframe.read(tmp_path / "t.h5").in_memory
-    monkeypatch.setattr("fsframe.table.source.LARGE", 8 * 50 * 50 - 1)
+    monkeypatch.setattr("fsframe.table.read.LARGE", 8 * 50 * 50 - 1)
     found = fsframe.read(tmp_path / "t.h5")
     assert found.in_parts
     np.testing.assert_array_equal(found.loaded().X, np.eye(50))

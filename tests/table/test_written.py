@@ -13,10 +13,9 @@ import pytest
 
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.registry import writers
-from fsframe.table.read import read
+from fsframe.table.read import read, read_table
 from fsframe.table.reader import format_of, table_bytes
 from fsframe.table.reduced import write_reduced
-from fsframe.table.source import read_table
 
 TEXT = 'id,a,"b, c",d,class\np1, 1.50,0001,NA,x\np2,2,"3",+4e0,"y, z"\np3,,5, ?,x\n'
 

@@ -163,7 +163,7 @@ def _label_in(table: Table, record: RunRecord) -> str | None:
 
 def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table:
     """Read another table with the options of the run, except for those that are `given`."""
-    from fsframe.table.source import read_table
+    from fsframe.table.read import read_table
 
     check_reader_of_run(record, source)
     form = {**stored_reading(record), **given}
