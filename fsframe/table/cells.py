@@ -1,4 +1,4 @@
-"""Convert cells of text to values, whole columns at a time."""
+"""The table in a delimited text: its cells, converted to values whole columns at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.column_names import name_rows
+from fsframe.table.columns import column_word
 from fsframe.table.dialect import delimiter_name, unquote
-from fsframe.table.table_columns import BadColumn, Table, Taken
-from fsframe.table.text_file import check_size, is_missing, is_number
+from fsframe.table.number_spellings import spelled_numbers
+from fsframe.table.table_columns import BadColumn, Block, Table, Taken, Values, not_numbers
+from fsframe.table.text_file import check_size, is_missing, is_number, known_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,6 +79,9 @@ def single_digits(
 BLOCK = 1 << 19
 """Bytes of text in a block."""
 
+_BYTES_FROM = 1 << 20
+"""Minimum number of cells for keeping a table of single digits as bytes."""
+
 SMALL = 1 << 17
 """Bytes of text up to which importing polars, 0.2 s, takes longer than reading without it."""
 
@@ -111,8 +117,10 @@ class Missing:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class CellText(Table):
-    """Records of a text, which end with it.
+class Sheet(Table):
+    """A text table: its records, the names of its columns, and what was noticed about it.
+
+    `form` is its name in messages if the file is not text, such as "sheet of a workbook".
 
     Its methods raise DataError, naming the line, at a record that is blank or has a wrong number of
     fields.
@@ -155,6 +163,7 @@ class CellText(Table):
     free: int
     quoted: bool
     missing: Missing = attrs.field(factory=Missing, repr=False)
+    takes_codes: bool = attrs.field(default=True, repr=False)
 
     @cached_property
     def n_rows(self) -> int:
@@ -245,6 +254,73 @@ class CellText(Table):
                 taken.texts[column] += cells
             row = rows.stop
         return taken
+
+    @property
+    def _line_word(self) -> str:
+        """Word for a line of the file in messages."""
+        return "row" if self.form else "line"
+
+    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+        """Some columns (ascending) as numbers, the label and others as text, in one pass."""
+        others = {column for column in (label, *beside) if column is not None}
+        found = self.take(columns, sorted(others))
+        found.codes = ", ".join(self.missing.codes)
+        if found.X.size < _BYTES_FROM:
+            found.X = found.X.astype(np.float64, copy=False)
+        return found
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """The fields of some columns, without quotes and outer blanks, by column."""
+        yield from sorted(self.take([], columns).texts.items())
+
+    @cached_property
+    def has_row_names(self) -> bool:
+        """Whether the first column, which has no name, names or counts the rows."""
+        unnamed = not self.names[0] and self.n_fields >= 3
+        return unnamed and name_rows(self.column(0), self.missing)
+
+    def where(self, row: int, column: int) -> str:
+        """Line and column of a cell, for messages."""
+        return f"{self.path}, {self._line_word} {self.line(row)}, {self.word(column)}"
+
+    def word(self, column: int) -> str:
+        """The name of a column, for messages."""
+        return column_word(column, self.names[column] if self.spelled_names else "")
+
+    def row(self, row: int) -> str:
+        """The name of a row, for messages."""
+        return f"line {self.line(row)}"
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        taken = self.take(columns)
+        texts: dict[int, list[str | None]] = {}
+        cells_of = self.take([], sorted(taken.bad)).texts if taken.bad else {}
+        for column, cells in cells_of.items():
+            known = known_texts(cells, self.missing)
+            spelled = spelled_numbers(known, self.decimal, measured=numeric)
+            if spelled is None:
+                texts[column] = known
+            else:
+                taken.X[:, columns.index(column)] = spelled[0]
+        if numeric and texts:
+            raise not_numbers(self, {column: taken.bad[column] for column in texts})
+        return taken.X, texts
+
+    def column_blocks(self) -> Iterator[Block]:
+        """All columns, some at a time, from one pass: reading some takes as long."""
+        every = range(self.n_fields)
+        X, texts = self._values(every)
+        for start in every[:: self._width]:
+            columns = every[start : start + self._width]
+            block = X[:, columns.start : columns.stop].astype(np.float64, copy=False)
+            yield start, block, {k: texts[k] for k in texts if k in columns}
+
+    @property
+    def description(self) -> str:
+        """The format in words, and where the names are."""
+        form = self.form or f"text, {delimiter_name(self.delimiter)} between fields"
+        names = f"names in the first {self._line_word}" if self.named else "no names of columns"
+        return f"{form}, {names}"
 
     def _converted(
         self,

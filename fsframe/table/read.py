@@ -14,6 +14,7 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import LARGE, ArrayColumns, cannot_leave_rows_out, load_arrays
+from fsframe.table.cells import Sheet
 from fsframe.table.column_facts import Contents
 from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
@@ -34,7 +35,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
 from fsframe.table.samples import AboutSamples, with_samples
-from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.sheet import load_sheet
 from fsframe.table.table_columns import Table
 from fsframe.table.text_file import is_number, load_text, memory_bound
 from fsframe.text import some_of

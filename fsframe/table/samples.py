@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.cells import Sheet
 from fsframe.table.column_names import ABOUT_FEATURES
 from fsframe.table.dialect import unquote
 from fsframe.table.reader import ArrayTable
-from fsframe.table.sheet import Sheet
 from fsframe.table.table_columns import Column
 from fsframe.table.text_file import check_size, is_number
 from fsframe.text import some_of

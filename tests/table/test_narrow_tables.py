@@ -94,7 +94,7 @@ N, P = 90, 12
 def small(monkeypatch):
     """Blocks of few lines, and tables of any size kept as bytes."""
     monkeypatch.setattr(cells, "BLOCK", 200)
-    monkeypatch.setattr("fsframe.table.sheet._BYTES_FROM", 0)
+    monkeypatch.setattr("fsframe.table.cells._BYTES_FROM", 0)
 
 
 @pytest.fixture
