@@ -44,7 +44,6 @@ from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
     NotAllBytes,
-    RepeatedRows,
     RowReader,
     files_of,
     frame_rows,
@@ -322,11 +321,11 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     of_rows = layout.of_rows(
         lambda place: (everything[place], _column(reader, everything[place], group_values))
     )
-    counted: RowReader = reader
+    counted = reader
     weight_name = of_rows.pop("weight_name", "")
     if layout.weight is not None:
         weights = whole_weights(of_rows.pop("weights"), len(labels), weight_name)
-        counted = RepeatedRows.of(reader, weights)
+        counted = attrs.evolve(reader, weights=weights)
         labels = np.repeat(labels, weights)
         if layout.groups is not None:
             of_rows["groups"] = np.repeat(of_rows["groups"], weights)
@@ -438,9 +437,8 @@ def _one_pass(
 ) -> TableParts:
     """The features after one pass over them, or with the cached results of an earlier one."""
     home, stamp = cache
-    inner = reader.reader if isinstance(reader, RepeatedRows) else reader
-    identity = [stamp, features, small, getattr(inner, "x", ""), getattr(inner, "codes", ())]
-    if isinstance(reader, RepeatedRows):
+    identity = [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
+    if reader.weights is not None:
         identity.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
     key = json.dumps(identity)
     folder, owner = kept_folder(home, key, notes.append)

@@ -62,6 +62,8 @@ class RowReader(Table):
         Its files; empty for frames.
     marks : tuple of (int, int)
         Sizes and modification times of the files when they were opened.
+    weights : (n_rows,) int64, ≥ 0, optional
+        How often `blocks` repeats each row, copies adjacent.
     """
 
     in_groups: ClassVar[bool] = False
@@ -73,6 +75,7 @@ class RowReader(Table):
     marks: tuple[tuple[int, int], ...] = attrs.Factory(
         lambda self: tuple(map(file_mark, self.files)), takes_self=True
     )
+    weights: NDArray[np.int64] | None = None
 
     def check(self) -> None:
         """Raise DataError if a file has changed since it was opened."""
@@ -109,6 +112,22 @@ class RowReader(Table):
 
         Blocks are in C or Fortran order, as the reader gives them.
         """
+        if self.weights is None:
+            yield from self._blocks(columns, rows, dtype)
+            return
+        first = 0
+        for block in self._blocks(columns, rows, dtype):
+            ends = np.cumsum(self.weights[first : first + len(block)])
+            first += len(block)
+            if len(ends) < len(block):
+                raise DataError(f"{self.what} was changed while it was in use; start again")
+            # Rows with large weights are also copied in blocks.
+            for start in range(0, int(ends[-1]), rows):
+                copies = np.arange(start, min(start + rows, int(ends[-1])))
+                yield block[np.searchsorted(ends, copies, side="right")]
+
+    def _blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+        """The blocks of the stored rows, without weights."""
         raise NotImplementedError
 
 
@@ -167,7 +186,7 @@ class FrameRows(RowReader):
             for _, frames in self.frames([name], _LABELS):
                 yield from (frame[name] for frame in frames)
 
-    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+    def _blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         import polars
 
         taken = []
@@ -394,7 +413,7 @@ class Hdf5Rows(RowReader):
             labels.append(values.reshape(-1))
         return np.concatenate(labels)
 
-    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+    def _blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         place = {name: k for k, name in enumerate(self.names)}
         wanted = np.array([place[name] for name in columns])
         memory = _ReusedMemory()
@@ -407,38 +426,6 @@ class Hdf5Rows(RowReader):
                     yield np.ascontiguousarray(block, dtype=dtype)
                     # Free it before the next one is read.
                     del block
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class RepeatedRows(RowReader):
-    """Rows repeated according to their weights, copies adjacent.
-
-    Parameters
-    ----------
-    reader : RowReader
-    weights : (n_rows,) int64, ≥ 0
-    """
-
-    reader: RowReader
-    weights: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, reader: RowReader, weights: NDArray[np.int64]) -> RepeatedRows:
-        """The rows of `reader` with these weights."""
-        shared = {field.name: getattr(reader, field.name) for field in attrs.fields(RowReader)}
-        return cls(**shared, reader=reader, weights=weights)
-
-    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
-        first = 0
-        for block in self.reader.blocks(columns, rows, dtype):
-            ends = np.cumsum(self.weights[first : first + len(block)])
-            first += len(block)
-            if len(ends) < len(block):
-                raise DataError(f"{self.what} was changed while it was in use; start again")
-            # Rows with large weights are also copied in blocks.
-            for start in range(0, int(ends[-1]), rows):
-                copies = np.arange(start, min(start + rows, int(ends[-1])))
-                yield block[np.searchsorted(ends, copies, side="right")]
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:
