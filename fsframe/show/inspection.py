@@ -243,11 +243,10 @@ def _label(
         return LabelGuess(place=place, pair=pair if pair and place in pair else None)
     if found.table.own_label is not None:
         return LabelGuess(place=found.table.own_label)
-    if found.table.n_beside:
-        first = len(columns) - found.table.n_beside
-        guess = guess_label(columns, found.n_rows, {*skip, *range(first)}, path)
+    if annotations := found.table.annotations:
+        guess = guess_label(columns, found.n_rows, {*skip, *range(annotations[0])}, path)
         # Annotations have no order that says which is the label.
-        beside = (k for k in range(first, len(columns)) if k not in skip)
+        beside = (k for k in annotations if k not in skip)
         likely = [k for k in beside if is_likely_label(columns[k])]
         return LabelGuess(place=likely[0]) if likely and not guess.pair else guess
     guess = guess_label(columns, found.n_rows, skip, path)

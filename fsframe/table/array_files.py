@@ -260,11 +260,6 @@ class ArrayColumns(Table):
         return int(self.arrays.X.shape[1])
 
     @property
-    def n_beside(self) -> int:
-        """Number of annotations of the rows besides the label."""
-        return len(self.arrays.beside)
-
-    @property
     def named(self) -> bool:
         """Whether the columns have names."""
         return self.arrays.names is not None or bool(self.arrays.beside)

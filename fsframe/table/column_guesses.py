@@ -121,9 +121,9 @@ class Guesses:
         self.keys = column_keys(contents)
         taken = self._taken = skip | {label}
         self.free_names = [name for k, name in enumerate(self.names) if k not in taken]
-        first_beside = len(contents.columns) - contents.table.n_beside
-        rest = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
-        beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
+        beside = {k: contents.columns[k] for k in contents.table.annotations}
+        aside = taken | beside.keys()
+        rest = {k: c for k, c in enumerate(contents.columns) if k not in aside}
 
         def taken_out(columns: Iterable[int]) -> list[int]:
             """The columns, about which nothing else is asked."""

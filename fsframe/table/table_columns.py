@@ -144,9 +144,9 @@ class Table:
         return len(self.names)
 
     @property
-    def n_beside(self) -> int:
-        """Number of annotations of the rows besides the label: the last columns."""
-        return 0
+    def annotations(self) -> list[int]:
+        """The places of annotations of the rows besides the label, which are not features."""
+        return [k for k in range(self.n_fields, len(self.names)) if k != self.own_label]
 
     @property
     def n_rows(self) -> int:

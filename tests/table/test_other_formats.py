@@ -20,9 +20,13 @@ from scipy import io, sparse
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
+from fsframe.table.array_files import ArrayColumns
+from fsframe.table.column_facts import Contents
+from fsframe.table.column_guesses import Guesses
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
 from fsframe.table.read import contents, read, read_table
+from fsframe.table.reader import ArrayTable
 from fsframe.table.reduced import write_reduced
 from fsframe_tables.matrices import MatrixMarketReader
 
@@ -223,6 +227,18 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
     with pytest.raises(DataError, match="layers/log"):
         read(path, x="layers/lag", label="type")
     assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
+
+
+def test_annotations_are_told_from_a_label_with_the_name_of_a_feature(tmp_path):
+    y, donor = np.arange(20) % 2, np.array([f"d{k % 5}" for k in range(20)])
+    table = ArrayColumns.of(
+        ArrayTable(
+            path=tmp_path, X=np.ones((20, 2)), names=("a", "b"), y=y, label_name="b",
+            beside={"donor": donor},
+        )
+    )  # fmt: skip
+    assert table.names == ("a", "b", "donor", "b") and table.own_label == 3
+    assert Guesses(Contents.of(table), 3, set()).beside == [2]
 
 
 @pytest.mark.parametrize(
