@@ -84,7 +84,7 @@ AREAS: dict[str, tuple[list[str], list[str]]] = {
         ["fsframe/storage"],
         [
             "tests/storage",
-            "tests/core/test_model_columns.py",
+            "tests/core/test_selection.py",
             "tests/show/test_display.py",
             "tests/show/test_report.py",
             "fsframe/storage",

@@ -431,7 +431,7 @@ TRIALS = {
     "file-modes": (file_modes, 0, "five umasks; links and folders at names that a run may open"),
     "closing": (closing, 20, "an engine of two workers closed or killed under 40 tasks"),
     "cluster": (
-        lambda trial: own_tests(trial, "tests/execution/test_worker_versions.py",
+        lambda trial: own_tests(trial, "tests/execution/test_engines.py",
                                 "tests/execution/test_cluster.py"),
         0, "tests with a real scheduler and workers: other versions, workers and scheduler killed",
     ),

@@ -1,18 +1,23 @@
-"""Selection and PairWeights: numbering, freezing, soundness, travel; ranks and ties."""
+"""Selection, PairWeights and models: numbering, freezing, soundness, travel; ranks and ties."""
 
 from __future__ import annotations
 
 import pickle
 import re
-from typing import Any
+from typing import Any, ClassVar
 
+import attrs
 import numpy as np
+import polars
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import fsframe
+from fsframe.chains.chain import Chain, Stage
+from fsframe.errors import DataError, PluginError
 from fsframe.method.ranking import (
     TIE,
     adjusted_p_values,
@@ -20,7 +25,14 @@ from fsframe.method.ranking import (
     rank_by_score,
     tied_order,
 )
+from fsframe.method.run import Run
 from fsframe.method.selection import Pair, PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.method.stage_view import Base
+from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
+from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.write import first_difference
 from fsframe.table.dataset import Dataset
 
 column_sets = st.sets(st.integers(0, 19), min_size=1, max_size=12).map(sorted)
@@ -243,3 +255,237 @@ def test_mean_ranks_and_adjusted_p_values_are_those_of_scipy(seed):
     for correction in ("bh", "by"):
         expected = scipy.stats.false_discovery_control(p, method=correction)
         assert (adjusted_p_values(p, correction) == expected).all()
+
+
+# Arrays of a stage's model: cut to the next stage's columns, or withheld; never misread
+
+
+P = 7
+
+
+@pytest.fixture
+def table() -> Dataset:
+    """Every value is the number of its column, so that an array tells which columns it is of."""
+    X = np.tile(np.arange(P, dtype=float), (6, 1))
+    return Dataset.from_arrays(X, ["a", "b"] * 3, name="numbered")
+
+
+@attrs.frozen(kw_only=True)
+class Keep(Selector):
+    """The columns whose values are asked for, with a model of what it saw."""
+
+    kept: Any = ()
+    declared: Any = None
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        own = data.X[0]
+        everything = {"w": 0, "pairs": (0, 2), "turned": 1, "width": ()}
+        return Selection(
+            selected=[int(np.flatnonzero(own == value)[0]) for value in self.kept],
+            scores=own,
+            model={
+                "w": own,
+                "pairs": own[:, None, None] * 10 + own + np.zeros((1, 2, 1)),
+                "turned": np.vstack([own, -own]),
+                "width": np.float64(0.5),
+            },
+            model_columns=everything if self.declared is None else self.declared,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Reader(Selector):
+    """What arrives: the upstream model, as tables."""
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        assert upstream is not None
+        return Selection(
+            selected=np.arange(data.n_features), scores=data.X[0], tables=dict(upstream.model)
+        )
+
+
+@attrs.frozen(kw_only=True)
+class WholeTableReader(WrappingSelector):
+    """The same for a stage that resamples what is on its left, and sees the whole table."""
+
+    takes_counts: ClassVar[bool] = True
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        return Reader()._select(data, upstream, run)
+
+
+def read_behind(table: Dataset, *kept: tuple[int, ...], declared: Any = None) -> Selection:
+    stages = [Stage("keep", Keep(kept=columns, declared=declared)) for columns in kept]
+    return Chain([*stages, Stage("reader", Reader())]).select(table)
+
+
+def test_a_model_is_cut_to_the_columns_that_are_left(table: Dataset) -> None:
+    # The second stage saw columns 1, 2, 4, 6 and kept two: the places of these are 0 and 2 there.
+    found = read_behind(table, (6, 1, 4, 2), (4, 1))
+    assert found.features_in is not None and found.features_in.tolist() == [1, 4]
+    assert found.tables["w"].tolist() == [1.0, 4.0]
+    assert found.tables["pairs"].tolist() == [[[11, 14]] * 2, [[41, 44]] * 2]
+    assert found.tables["turned"].tolist() == [[1, 4], [-1, -4]]
+    assert found.tables["width"] == 0.5
+
+
+def test_an_undeclared_array_does_not_reach_a_stage_with_other_columns(table: Dataset) -> None:
+    found = read_behind(table, (6, 1, 4, 2), (4, 1), declared={"w": 0})
+    assert set(found.tables) == {"w"}
+    assert not read_behind(table, (6, 1, 4, 2), (4, 1), declared={}).tables
+
+
+def test_as_many_other_columns_are_not_taken_for_the_same_ones(table: Dataset) -> None:
+    seen = Keep(kept=(0, 1, 2), declared={}).select(table)
+    moved = attrs.evolve(seen, features_in=[4, 5, 6], model={"w": np.arange(3.0)})
+    assert not Reader().select(table, moved).tables
+
+
+def test_an_undeclared_array_reaches_a_stage_with_the_same_columns(table: Dataset) -> None:
+    found = read_behind(table, (6, 1), (1, 6), declared={})
+    assert found.tables["w"].tolist() == [1.0, 6.0]
+    assert set(found.tables) == {"w", "pairs", "turned", "width"}
+
+
+def test_a_stage_with_the_whole_table_gets_no_array_of_some_columns(table: Dataset) -> None:
+    stages = [Stage("keep", Keep(kept=(4, 1, 2))), Stage("keep", Keep(kept=(2, 4)))]
+    chain = Chain([*stages, Stage("whole", WholeTableReader())])
+    assert set(chain.select(table).tables) == {"width"}
+    first = Chain([stages[0], Stage("whole", WholeTableReader())]).select(table)
+    assert first.tables["w"].tolist() == list(range(P))
+
+
+def test_a_copy_of_what_arrived_stands_for_the_columns_available(table: Dataset) -> None:
+    class Passing(Keep):
+        def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+            assert upstream is not None
+            return attrs.evolve(upstream, selected=[0])
+
+    seen = Keep(kept=(5, 3)).select(table)
+    passed = Passing().select(table, seen)
+    assert passed.features_in is not None and passed.features_in.tolist() == [3, 5]
+    assert passed.model["w"].tolist() == [3.0, 5.0]
+    assert Reader().select(table, passed).tables["w"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ({"v": 0}, "names 'v', which is not in the model"),
+        ({"w": 1}, r"gives 'w' the axes \(1,\); its shape is \(7,\)"),
+        ({"w": -1}, r"gives 'w' the axes \(-1,\)"),
+        ({"turned": (1, 1)}, r"gives 'turned' the axes \(1, 1\)"),
+        ({"turned": 0}, r"axis 0 of model\['turned'\] has length 2, .* over the 7 columns"),
+    ],
+)
+def test_wrong_declarations_are_refused(table: Dataset, declared: Any, told: str) -> None:
+    with pytest.raises(PluginError, match=told):
+        Keep(kept=(1,), declared=declared).select(table)
+
+
+def test_declarations_travel_between_processes_to_units_and_in_run_files(table, tmp_path) -> None:
+    found = Keep(kept=(5, 3)).select(table)
+    bare = attrs.evolve(found, model_columns={})
+
+    def record_of(selection: Selection, **more: Any) -> RunRecord:
+        return RunRecord(
+            chain="keep",
+            data=DataRecord.from_dataset(table),
+            stages=(StageRecord(name="keep", selection=selection),),
+            selected=found.selected,
+            scores=found.scores,
+            **more,
+        )
+
+    def stored(selection: Selection) -> Selection:
+        file = write_run(tmp_path / "run.h5", record_of(selection), overwrite=True)
+        return load_run(file).stages[0].selection
+
+    (unpacked,), _ = unpack_selections(pack_selections([found]), (P, 6))
+    for copy in (pickle.loads(pickle.dumps(found)), unpacked, stored(found)):
+        assert dict(copy.model_columns) == dict(found.model_columns)
+        assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
+    for copy in (stored(bare), reduced(found, {"scores"})):
+        assert not copy.model_columns and not Reader().select(table, copy).tables
+    with pytest.raises(TypeError):
+        Selection(selected=[], scores=[], model_columns={"w": 0.5})
+    # They enter no digest, and a record read back without them differs.
+    record = record_of(found)
+    without = record_of(bare, created=record.created)
+    assert without.digests() == record.digests()
+    assert first_difference(record, without) == "/stages/00-keep/model_columns"
+
+
+# Values near the largest and the smallest doubles: right answers, and no NaN
+
+
+METHODS = ("anova-f", "mim", "chi2", "jmi", "im4e", "irelief", "simba", "mbiw", "relieff", "surf",
+           "immigrate")  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e149, 1e-149, 1e-310, 5e-324])
+def test_the_column_that_matters_is_best_at_any_scale(method, scale):
+    X = np.random.default_rng(0).standard_normal((40, 6))
+    y = np.arange(40) % 2
+    X[:, 3] += 3 * y  # not the first, which wins ties
+    # of the smallest double there are whole multiples only
+    X = np.round(4 * X) * scale if scale == 5e-324 else X / np.abs(X).max() * scale
+    found = Chain.parse(method).select(Dataset.from_arrays(X, y), run=Run(threads=1))
+    assert np.isfinite(found.scores).all()
+    assert found.selected[0] == 3
+
+
+@pytest.mark.parametrize("value", [1e300, -1.7e308, 2e150])
+def test_values_whose_squares_are_infinite_are_refused_once_for_all(value, tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    X[4, 1] = value
+    y = np.arange(20) % 2
+    place = r"above 1e\+150 in magnitude.* row 5, column 2"
+    with pytest.raises(DataError, match=place):
+        Dataset.from_arrays(X, y)
+    with pytest.raises(DataError, match=place):
+        Dataset.from_arrays(sparse.csc_array(np.where(np.abs(X) > 2, X, 0)), y)
+    X[7, 2] = np.nan
+    with pytest.raises(DataError, match=place):
+        Dataset.from_arrays(X, y)
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "class": y})
+    frame.write_csv(tmp_path / "t.csv")
+    with pytest.raises(DataError, match=r"line 6, column 2 \(b\): too large .above 1e\+150"):
+        fsframe.read(tmp_path / "t.csv")
+    (tmp_path / "parts").mkdir()
+    frame.write_parquet(tmp_path / "parts" / "0.parquet")
+    with pytest.raises(
+        DataError, match=r"'b' holds values too large to be squared \(above 1e\+150"
+    ):
+        fsframe.read(tmp_path / "parts", label="class")
+    with pytest.raises(DataError, match=r"row 5, and the square of a number above 1e\+150"):
+        Dataset.from_arrays(X[:, :1], X[:, 1] + np.where(np.isnan(X[:, 2]), 0, 0.5))
+
+
+def test_the_largest_values_are_taken():
+    X = np.array([[1e150, 0.0], [-1e150, np.nan], [1.0, 2.0]])
+    assert Dataset.from_arrays(X, [0, 1, 1]).X[0, 0] == 1e150
+
+
+BIG = 2**53
+
+
+def test_whole_numbers_that_would_become_equal_are_refused(tmp_path):
+    ids = np.array([[1, BIG], [2, BIG + 1], [3, BIG + 2]])
+    frame = polars.DataFrame({"a": ids[:, 0], "id": ids[:, 1], "class": [0, 1, 1]})
+    path = tmp_path / "t.csv"
+    frame.write_csv(path)
+    for what, read in (
+        ("column 2 ", lambda: Dataset.from_arrays(ids, [0, 1, 1])),
+        ("'id' ", lambda: Dataset.from_frame(frame)),
+        ("'id' ", lambda: Dataset.from_frame(frame.to_pandas())),
+        (r"column 2 \(id\) ", lambda: fsframe.read(path)),
+        ("the label ", lambda: fsframe.read(path, label="id")),
+    ):
+        with pytest.raises(DataError, match=f"{what}.*tell {BIG} from {BIG + 1}"):
+            read()
+    apart = np.array([[1, BIG], [2, BIG + 2], [3, BIG + 4]])
+    assert Dataset.from_arrays(apart, [0, 1, 1]).X[1, 1] == BIG + 2
