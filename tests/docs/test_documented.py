@@ -5,15 +5,21 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import click
 import pytest
 
 import fsframe
+from fsframe import params
 from fsframe.cli import cli
+from fsframe.cli.commands.offers import plugin_files
 from fsframe.registry import Registry, hookspecs, manager
+from fsframe.testing import SelectorConformance, conformance, run_checks
 from tests.method_pages import SITE
 from tests.scripts import ROOT, script
 
@@ -237,3 +243,208 @@ def test_the_readme_sums_up_the_ledger() -> None:
     judged, missed = re.findall(r"Of (\d+) promises of fsframe .*? (\d+) are missed", ledger)[0]
     assert f"is first in {first} of {designs} designs" in readme
     assert f"of its {judged} promises about errors {missed} are missed" in readme
+
+
+# Every stored figure names the code that made it
+
+
+BENCHMARKS = ROOT / "benchmarks"
+SOURCE = '''
+"""A module."""
+import math
+
+LIMIT = 3
+
+
+class Half:
+    """Half of a number."""
+
+    def of(self, x):
+        """x / 2."""
+        return x / 2  # not rounded
+'''
+
+
+@pytest.fixture(scope="module")
+def provenance() -> ModuleType:
+    return script("benchmarks/provenance.py")
+
+
+def test_each_result_file_has_a_note_of_its_content(provenance: ModuleType) -> None:
+    noted = {name: note["sha256"] for name, note in provenance.index().items()}
+    held = {name: provenance.sha256(name) for name in provenance.results()}
+    assert noted == held, "python benchmarks/provenance.py record FILES"
+
+
+def test_each_folder_with_results_says_what_computes_them(provenance: ModuleType) -> None:
+    assert {name.split("/")[0] for name in provenance.results()} <= set(provenance.PACKAGES)
+    for folder, places in provenance.PACKAGES.items():
+        assert any((ROOT / place).is_dir() for place in places), folder
+
+
+def test_moves_words_and_layout_change_no_digest(provenance: ModuleType) -> None:
+    moved = SOURCE.replace("A module.", "Another.").replace("import math", "import cmath as c")
+    moved = moved.replace("x / 2.", "A half.").replace("  # not rounded", "")
+    assert provenance.definitions(SOURCE) == provenance.definitions(moved)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("x / 2 ", "x / 2.5 "), ("LIMIT = 3", "LIMIT = 4"), ("(self, x", "(self, x=0")],
+)
+def test_a_changed_line_changes_the_digest(provenance: ModuleType, before: str, after: str) -> None:
+    assert SOURCE.count(before) == 1
+    changed = provenance.definitions(SOURCE.replace(before, after))
+    assert len(changed - provenance.definitions(SOURCE)) == 1
+
+
+def test_a_file_that_is_no_result_is_refused(provenance: ModuleType) -> None:
+    with pytest.raises(SystemExit, match=r"is no result file below benchmarks"):
+        provenance.record([str(BENCHMARKS / "provenance.py")])
+
+
+# The article: its citations resolve, its figures are those measured, its form is the journals'
+
+
+PAPER = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+BIBLIOGRAPHY = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
+SECTIONS = (
+    "Summary",
+    "Statement of need",
+    "State of the field",
+    "Software design",
+    "Research impact statement",
+    "AI usage disclosure",
+    "Acknowledgements",
+    "References",
+)
+
+
+@pytest.fixture(scope="module")
+def figures() -> ModuleType:
+    return script("paper/figures.py")
+
+
+def entries() -> dict[str, str]:
+    """The entries of the bibliography by key."""
+    parts = re.split(r"^@\w+\{", BIBLIOGRAPHY, flags=re.MULTILINE)[1:]
+    return {part.partition(",")[0]: part for part in parts}
+
+
+def test_every_citation_is_in_the_bibliography_and_every_entry_is_cited() -> None:
+    cited = set(re.findall(r"@([a-z]+\d{4})", PAPER.partition("\n---\n")[2]))
+    assert cited == set(entries()) and len(cited) > 10
+
+
+def test_every_entry_is_complete_and_leads_to_the_work() -> None:
+    for key, entry in entries().items():
+        for field in ("author", "title", "journal", "year"):
+            assert re.search(rf"\b{field} = \{{.+?\}}", entry), (key, field)
+        assert re.search(r"\bdoi = \{10\.\d{4,9}/\S+?\}|\burl = \{https://\S+?\}", entry), key
+        # Venues are written in full.
+        assert "Proc. " not in entry and "J. " not in re.findall(r"journal = \{(.+?)\}", entry)[0]
+
+
+def test_the_figures_are_those_of_the_files(figures: ModuleType) -> None:
+    assert figures.paper() == PAPER, "run python paper/figures.py"
+    for name in re.findall(r"`(benchmarks/[\w/]+(?:\.\w+)?)`", PAPER):
+        assert (ROOT / name).exists(), name
+
+
+def test_another_figure_changes_the_article(
+    figures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = figures.boruta()
+    path = tmp_path / "boruta" / "results" / "overlap.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("  BorutaPy, default  1+1  processor time × 3.21\n", encoding="utf-8")
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    assert "3.21" in figures.boruta() and "3.21" not in before
+
+
+def test_it_has_the_sections_and_the_length_that_are_asked_for() -> None:
+    body = PAPER.partition("\n---\n")[2]
+    found = re.findall(r"^# (.+)$", body, flags=re.MULTILINE)
+    assert [section for section in found if section in SECTIONS] == list(SECTIONS)
+    assert 750 <= len(body.split()) <= 1750
+    for field in ("title", "tags", "authors", "affiliations", "date", "bibliography"):
+        assert re.search(rf"^{field}:", PAPER, flags=re.MULTILINE), field
+
+
+# The page for newcomers: its code is the template's, or runs as it stands
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+FILES = plugin_files("gap")
+
+
+def in_template(code: str) -> bool:
+    return any(code.strip("\n") in text for text in FILES.values())
+
+
+def test_code_of_the_template_is_quoted_as_it_is() -> None:
+    quoted = [code for language, code in BLOCKS if language in ("python", "toml")]
+    assert sum(in_template(code) for code in quoted) >= 7
+
+
+def test_all_other_code_runs_and_its_classes_pass_the_checks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = ModuleType("page")
+    # Classes are pickled by the name of their module.
+    monkeypatch.setitem(sys.modules, "page", page)
+    space = vars(page)
+    ran = 0
+    for language, code in BLOCKS:
+        if language == "python" and not in_template(code):
+            exec(compile(code, str(PAGE), "exec"), space)
+            ran += 1
+    assert ran >= 3
+    methods = [m for m in list(space.values()) if isinstance(m, type) and m.__module__ == "page"]
+    assert len(methods) >= 7
+    monkeypatch.setattr(conformance, "TALLY", {})
+    for method in methods:
+        assert issubclass(method, fsframe.Selector)
+        given: dict[str, Any] = {"base": "mim:top=2", "n": 10} if method.wrapping else {}
+        name = method(**given).method_name()
+        body = {
+            "make": staticmethod(lambda made=method, values=given: made(**values)),
+            "exceptions": space["EXCEPTIONS"].get(name, {}),
+        }
+        suite = type(f"Test{name}", (SelectorConformance,), body)
+        broken = [o for o in run_checks(suite) if o.status == "failed"]
+        assert not broken, (name, broken)
+
+
+def test_commands_on_the_page_exist() -> None:
+    lines = [line for language, code in BLOCKS if language == "sh" for line in code.splitlines()]
+    commands = [line.split()[1] for line in lines if line.startswith("fsframe ")]
+    commands += re.findall(r"`fsframe ([a-z-]+)", TEXT)
+    assert {"new-plugin", "chain", "check", "plugins", "methods"} <= set(commands)
+    for command in commands:
+        assert cli.get_command(None, command) is not None  # type: ignore[arg-type]
+
+
+def test_every_kind_named_exists() -> None:
+    named = TEXT.partition("Kinds:")[2].partition("Rules that need")[0]
+    kinds = re.findall(r"`(\w+)[(`]", named)
+    assert {"real", "integer", "choice", "either", "listing", "stages"} <= set(kinds)
+    assert not [kind for kind in kinds if not hasattr(params, kind)]
+
+
+def test_tables_name_what_there_is() -> None:
+    cells = re.findall(r"^\| (`.+?`) \|", TEXT, flags=re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([\w.]+)", cell)]
+    assert len(names) >= 12
+    owners = {
+        "data": fsframe.Dataset.from_arrays([[1.0], [2.0]], [0, 1]),
+        "run": fsframe.Run(),
+    }
+    for name in names:
+        owner, dot, attribute = name.partition(".")
+        if dot:
+            assert hasattr(owners[owner], attribute), name
+        elif name != "upstream":
+            assert hasattr(fsframe.Selector, name), name

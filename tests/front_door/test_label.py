@@ -1,19 +1,22 @@
-"""The label of a table is guessed once: alike by every command and in Python."""
+"""The label of a table is guessed once, and what `inspect` and errors advise runs as printed."""
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars
 import pytest
 
 import fsframe
-from fsframe.errors import UntidyTableError
+from fsframe.errors import DataError, UntidyTableError
 from tests.command_line import Done
-from tests.front_door.builder import as_text, patients, without, write
+from tests.front_door.builder import TEXTS, as_text, patients, without, write, write_workbook
 
 Call = Callable[..., Done]
 
@@ -187,3 +190,186 @@ def test_two_fractions_are_told_apart_as_two_whole_numbers_are(tmp_path):
     path.write_text("batch,x,outcome\n" + "\n".join(lines) + "\n")
     (told,) = (f.what for f in fsframe.inspect(path).findings if f.columns == ("batch",))
     assert "0.2 has 30 a, 0 b; 0.7 has 0 a, 30 b" in told
+
+
+# What an error advises a program is an argument of the function that was called
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "select": lambda frame, **more: fsframe.select("mim:top=2,bins=3", frame, **more),
+    "evaluate": lambda frame, **more: fsframe.evaluate(
+        "mim:top=2,bins=3 knn", frame, folds=2, repeats=1, **more
+    ),
+    "stability": lambda frame, **more: fsframe.stability("mim:top=2,bins=3", frame, n=3, **more),
+    "compare": lambda frame, **more: fsframe.compare(
+        ["mim:top=2,bins=3 knn", "mim:top=1,bins=3 knn"], frame, folds=2, repeats=1, **more
+    ),
+    "study": lambda frame, **more: fsframe.study(
+        frame, ["mim:top=2,bins=3 knn"], folds=2, measures="accuracy", **more
+    ),
+}
+
+
+@pytest.fixture
+def frame() -> polars.DataFrame:
+    return polars.read_csv(io.StringIO(as_text(patients())))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_advice_is_taken_by_the_function_that_gives_it(frame, function):
+    with pytest.raises(UntidyTableError) as caught:
+        fsframe.read(frame)
+    advised = caught.value.ways[0]
+    said = ", ".join(f"{key}={value!r}" for key, value in advised.items())
+    assert said in _refusal(function, frame)
+    assert {"label", "drop", "categorical"} <= {*advised}
+    assert FUNCTIONS[function](frame, **advised) is not None
+
+
+def _refusal(function: str, frame: polars.DataFrame, **more: Any) -> str:
+    with pytest.raises((fsframe.FsframeError, TypeError)) as caught:
+        FUNCTIONS[function](frame, **more)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_an_argument_of_another_package_is_answered_with_ours(frame, function):
+    told = _refusal(function, frame, target="Outcome")
+    assert told == (
+        f"{function}() got an unexpected keyword argument 'target'; did you mean `label=`?"
+    )
+    assert "it takes" in _refusal(function, frame, colour="red")
+    told = _refusal(function, frame, target="Outcome", ignore="Date")
+    assert told.endswith("'target', 'ignore'; did you mean `label=`, `drop=`?")
+    for attempt in (fsframe.read, fsframe.Dataset.from_frame):
+        with pytest.raises(TypeError, match="did you mean `label=`"):
+            attempt(frame, target="Outcome")
+
+
+def test_a_chain_says_which_functions_take_what_it_advises(frame):
+    with pytest.raises(UntidyTableError, match=r"`fsframe.read` takes, and so does `fsframe.sel"):
+        fsframe.Chain.parse("mim").run(frame, label="Outcome")
+
+
+def test_features_without_options_are_advised_about_the_frame(frame):
+    outcome = frame["Outcome"]
+    with pytest.raises(DataError, match=r"make them categories \(X.astype"):
+        fsframe.Dataset.from_arrays(frame.drop("Outcome"), outcome)
+
+
+def test_missing_values_are_answered_with_what_can_be_typed():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    X[2, 1] = np.nan
+    data = fsframe.Dataset.from_arrays(X, np.arange(20) % 2)
+    with pytest.raises(DataError) as caught:
+        fsframe.select("mim", data)
+    assert "`mim:missing=pairwise`" in str(caught.value)
+    assert 'missing="pairwise"' in str(caught.value)
+    assert fsframe.select("mim:missing=pairwise,top=1,bins=3", data).selected_names
+
+
+def test_a_dataset_with_roles_besides_is_refused_by_name():
+    data = fsframe.Dataset.from_arrays(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(fsframe.RequestError, match="label= drop= is for data frames"):
+        fsframe.select("mim", data, label="y", drop=["x"])
+
+
+def test_the_array_of_a_file_is_no_label_of_a_frame(frame):
+    assert "y is for files, not for DataFrame; its label is label=" in _refusal(
+        "select", frame, y="Outcome"
+    )
+
+
+def test_ranks_whose_scores_rise_are_explained():
+    draw = np.random.default_rng(1)
+    X = draw.integers(0, 3, (80, 5)).astype(float)
+    data = fsframe.Dataset.from_arrays(X, (X[:, 0] + X[:, 1] + draw.random(80) > 2.5).astype(int))
+    rising, falling = (str(fsframe.select(text, data)) for text in ("jmi:top=3", "mim:top=3"))
+    assert "rank: the order in which the features were chosen" in rising
+    assert "rank: the order" not in falling
+
+
+# The command that `inspect` prints for an untidy table runs as printed, to a sensible answer
+
+
+LABELS = {"label first": "diagnosis", "label last": "class"}
+NO_FEATURES = {"PatientID", "Date", "Batch", "Comments", "Outcome", "Spare", "", "f1"}
+KEEP = {"below the limit": "CRP", "not done": "CRP", "spreadsheet errors": "CRP", "code": "Weight"}
+KEEP |= {"units in cells": "CRP", "percent": "Cells", "thousands": "Platelets"}
+
+
+def answered(call: Call, path: Path) -> Done:
+    """The result of the command that `inspect` prints, as printed."""
+    told = call("inspect", str(path), "--json").json
+    assert told["refused"] == "", told["refused"]
+    words = shlex.split(told["command"])
+    assert "alpha=0.05" in words[2], words
+    done = call(*words[1:], "--no-out", "--json", "--quiet")
+    assert done.code == 0, (words, done.err)
+    return done
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_an_untidy_table_reaches_an_answer(call, here, what):
+    path = here / "my table.csv"
+    path.write_text(TEXTS[what], encoding="utf-8")
+    found = answered(call, path).json
+    assert found["data"]["label"] == LABELS.get(what, "Outcome")
+    assert len(found["data"]["classes"]) == 2
+    features = {*found["scores"]}
+    assert not NO_FEATURES & features
+    assert {"GENE1", "GENE2", "GENE5"} <= features and len(features) > 200
+    assert KEEP.get(what, "GENE1") in features
+    if what == "a German export":
+        assert {"CRP", "Cells", "Platelets"} <= features
+    if what != "rare class":
+        assert {"GENE2", "GENE5"} & {*found["selected"]}
+    if what == "visits":
+        assert found["data"]["groups"] == ["PatientID", 10]
+
+
+def test_a_workbook_is_read_as_text_is(call, here):
+    path = write_workbook(here / "visits.xlsx")
+    found = answered(call, path).json
+    assert found["data"]["label"] == "Outcome" and found["data"]["groups"] == ["PatientID", 10]
+    assert "GENE2" in found["selected"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("title above", "title"),
+        ("two lines of names", "names or units"),
+        ("totals below", "totals"),
+        ("semicolons and decimal commas", "decimal commas"),
+        ("spellings of a class", "'good' as 'Good'"),
+        ("units in cells", "'mg/l'"),
+        ("thousands", "separators of thousands"),
+    ],
+)
+def test_what_was_read_otherwise_than_spelled_is_said(here, what, said):
+    import fsframe
+
+    (here / "table.csv").write_text(TEXTS[what], encoding="utf-8")
+    drop = ["PatientID"]
+    read = fsframe.read(here / "table.csv", label="Outcome", drop=drop, categorical=["Sex"])
+    assert any(said in warning for warning in read.warnings), read.warnings
+
+
+def test_the_command_for_correlated_columns_runs_as_printed(call, here):
+    draw = np.random.default_rng(1)
+    shared = np.repeat(draw.normal(size=(120, 5)), 5, axis=1)
+    X = np.sqrt(0.8) * shared + np.sqrt(0.2) * draw.normal(size=(120, 25))
+    label = np.where(X[:, 3] + X[:, 12] + 0.5 * draw.normal(size=120) > 0, "ill", "well")
+    names = [f"m{k}" for k in range(25)]
+    rows = [",".join([*(f"{v:.4f}" for v in row), label[i]]) for i, row in enumerate(X)]
+    path = here / "markers.csv"
+    path.write_text("\n".join([",".join([*names, "state"]), *rows]))
+    told = call("inspect", str(path), "--json").json
+    (needed,) = [each for each in told["proposals"] if "needed" in each["question"]]
+    assert needed["processor_seconds"] > 0
+    assert "costs: about" in call("inspect", str(path)).out
+    found = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet")
+    assert found.code == 0, found.err
+    # Of five that are alike the two causes, at most one more.
+    assert {"m3", "m12"} <= {*found.json["selected"]} and len(found.json["selected"]) <= 3
