@@ -14,10 +14,9 @@ from fsframe import Chain, Dataset, FsframeWarning, RequestError, selectors
 from fsframe.sklearn import KNN, MIM, ChainClassifier, ChainRegressor, ChainSelector, Immigrate
 from fsframe.sklearn.parameters import chain_of, stage_keys, stage_values, with_stage_values
 
-quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
 
-@quiet
 def test_it_selects_what_the_chain_selects(interacting) -> None:
     X, y = interacting
     selector = ChainSelector("mim:top=6 immigrate:top=2", random_state=3).fit(X, y)
@@ -88,7 +87,6 @@ def test_values_with_commas_and_quotes_survive() -> None:
     assert stage_values(changed)["mim__given"] == ("a, b", "it's")
 
 
-@quiet
 def test_stages_may_be_objects(interacting) -> None:
     X, y = interacting
     text = ChainSelector("mim:top=6 immigrate:top=2").fit(X, y)
@@ -148,7 +146,6 @@ def test_a_classifier_at_the_end_is_not_ignored(interacting) -> None:
         ChainClassifier("immigrate").fit(X, y)
 
 
-@quiet
 def test_a_chain_predicts_with_the_classifier_at_its_end(interacting) -> None:
     X, y = interacting
     labels = np.array([10.0, 20.0])[y]
@@ -172,7 +169,6 @@ def test_a_classifier_alone_is_a_chain_without_a_selection(interacting) -> None:
     assert not hasattr(alone, "selection_") and not hasattr(alone, "scores_")
 
 
-@quiet
 def test_regression_is_what_the_stages_take() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
@@ -184,7 +180,6 @@ def test_regression_is_what_the_stages_take() -> None:
         ChainSelector("immigrate").fit(X, X[:, 1])
 
 
-@quiet
 def test_missing_values_are_taken_where_the_first_stage_takes_them(plain) -> None:
     X, y = plain
     X[4, 5] = np.nan
@@ -197,7 +192,6 @@ def test_missing_values_are_taken_where_the_first_stage_takes_them(plain) -> Non
         ChainSelector(chain).fit(X, y)
 
 
-@quiet
 @pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
 def test_what_a_stage_fills_is_filled_in_new_rows_too(plain, library) -> None:
     X, y = plain
@@ -221,7 +215,6 @@ def test_what_a_stage_fills_is_filled_in_new_rows_too(plain, library) -> None:
     assert classifier.predict(np.full((1, 6), np.nan)) == classifier.predict([medians])
 
 
-@quiet
 def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
     pandas = pytest.importorskip("pandas")
     colour = pandas.Categorical(["red", "red", "blue", None] * 10)
@@ -230,7 +223,6 @@ def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
     assert made.transform(X)["colour"].tolist() == ["red", "red", "blue", "red"] * 10
 
 
-@quiet
 def test_a_chain_predicts_numbers(interacting) -> None:
     X, _ = interacting
     y = X[:, 2] + 0.1 * X[:, 3]

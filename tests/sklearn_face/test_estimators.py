@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import pickle
 
 import attrs
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import get_tags
 
@@ -41,13 +39,12 @@ from fsframe.sklearn import (
 )
 from fsframe.sklearn.estimators import iterations, pair_values
 
-quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
 
 # What it finds
 
 
-@quiet
 @pytest.mark.parametrize(
     ("made", "chain"),
     [
@@ -67,7 +64,6 @@ def test_a_fit_finds_what_the_chain_of_that_stage_finds(plain, made, chain) -> N
     np.testing.assert_array_equal(found.transform(X), X[:, found.get_support()])
 
 
-@quiet
 def test_another_random_state_draws_other_rows_and_threads_change_nothing(plain) -> None:
     X, y = plain
     drawn = ReliefF(m=10)
@@ -93,7 +89,6 @@ def test_a_classifier_predicts_what_the_method_predicts(interacting) -> None:
     np.testing.assert_array_equal(made.decision_function(X[80:]), scores[:, 1] - scores[:, 0])
 
 
-@quiet
 def test_pairs_and_p_values_are_there_where_the_method_gives_them(interacting) -> None:
     X, y = interacting
     found = Immigrate().fit(X, y)
@@ -108,7 +103,6 @@ def test_pairs_and_p_values_are_there_where_the_method_gives_them(interacting) -
     assert (permuted.qvalues_ >= permuted.pvalues_).all()
 
 
-@quiet
 def test_values_of_a_test_of_pairs_stand_beside_the_pairs(interacting) -> None:
     X, y = interacting
     found = Interactions(keep=5, top=2).fit(X, y)
@@ -117,7 +111,6 @@ def test_values_of_a_test_of_pairs_stand_beside_the_pairs(interacting) -> None:
     np.testing.assert_allclose([pair.weight for pair in found.pairs_], -np.log10(found.pvalues_))
 
 
-@quiet
 def test_p_values_after_a_screen_are_by_column_of_the_table(plain) -> None:
     X, y = plain
     found = ChainSelector("mim:top=3 anova-f:top=1").fit(X, y)
@@ -127,7 +120,6 @@ def test_p_values_after_a_screen_are_by_column_of_the_table(plain) -> None:
     np.testing.assert_array_equal(found.pvalues_[screened], alone.pvalues_[screened])
 
 
-@quiet
 def test_p_values_of_npfs_are_by_column_of_the_table(plain) -> None:
     X, y = plain
     found = NPFS(base="mim:top=2", n=9, null="published").fit(X, y)
@@ -160,13 +152,6 @@ def test_a_pair_that_was_not_tested_has_no_value() -> None:
     assert np.isnan(values[0]) and values[1] == 0.2
 
 
-@quiet
-def test_importances_serve_select_from_model(plain) -> None:
-    X, y = plain
-    chosen = SelectFromModel(ReliefF(), max_features=2, threshold=-np.inf).fit(X, y)
-    assert chosen.get_support(indices=True).tolist() == [1, 3]
-
-
 # What it takes
 
 
@@ -183,7 +168,6 @@ def test_weights_are_refused_where_they_would_not_be_rows(plain) -> None:
         MRMR().fit(X, y, sample_weight=-weights)
 
 
-@quiet
 def test_groups_reach_methods_that_resample(plain) -> None:
     X, y = plain[0], np.random.default_rng(1).permutation(plain[1])
     people = np.arange(90) // 5
@@ -198,7 +182,6 @@ def test_groups_reach_methods_that_resample(plain) -> None:
         Interactions().fit(X, y, groups=people)
 
 
-@quiet
 def test_whole_numbers_are_classes_unless_one_says_otherwise() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
@@ -233,16 +216,6 @@ def test_tags_say_what_these_parameters_take() -> None:
     assert takes_nan(ChainSelector("mim:missing=level relieff"))
 
 
-@quiet
-def test_missing_values_are_taken_where_the_tag_says_so(plain) -> None:
-    X, y = plain
-    X[3, 2] = np.nan
-    assert MIM(missing="level", top=2).fit(X, y).transform(X).shape == (90, 2)
-    with pytest.raises(ValueError, match="contains NaN"):
-        MIM().fit(X, y)
-
-
-@quiet
 def test_categories_of_a_frame_are_categories(frames) -> None:
     library = frames.__name__
     rng = np.random.default_rng(2)
@@ -276,7 +249,6 @@ def test_categories_of_a_frame_are_categories(frames) -> None:
     assert found.transform(unseen)["colour"].to_list() == ["pink"]
 
 
-@quiet
 def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
     pandas = pytest.importorskip("pandas")
     order = ["low", "mid", "high"]
@@ -291,7 +263,6 @@ def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
     assert size_alone.predict(X.head(2).assign(stage="top")).tolist() == [0, 1]
 
 
-@quiet
 def test_a_category_that_only_test_rows_have_spoils_no_fold() -> None:
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(4)
@@ -394,22 +365,6 @@ def test_signatures_and_docstrings_are_those_of_the_declarations() -> None:
 # What is done with it
 
 
-@quiet
-def test_it_is_cloned_pickled_copied_and_shown(plain) -> None:
-    X, y = plain
-    made = ReliefF(k=5, top=2).fit(X, y)
-    for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
-        assert type(again) is ReliefF
-        np.testing.assert_array_equal(again.transform(X), made.transform(X))
-    assert repr(clone(made)) == "ReliefF(k=5, top=2)"
-    assert "ReliefF" in made._repr_html_()
-    nearest = WeightedKNN().fit(X, y)
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(nearest)).predict(X), nearest.predict(X)
-    )
-
-
-@quiet
 def test_a_selector_may_be_the_base_of_another(plain) -> None:
     X, y = plain
     by_object = NPFS(base=MIM(top=2), n=9, null="published")
@@ -422,7 +377,6 @@ def test_a_selector_may_be_the_base_of_another(plain) -> None:
         NPFS(base=MIM(random_state=4)).fit(X, y)
 
 
-@quiet
 def test_a_class_of_this_program_is_an_estimator_once_registered(plain) -> None:
     @fsframe.register
     @attrs.frozen(kw_only=True)

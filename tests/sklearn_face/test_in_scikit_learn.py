@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    StratifiedKFold,
     cross_val_score,
     cross_validate,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
 
 from fsframe import Chain, Dataset, FsframeWarning
 from fsframe.sklearn import (
@@ -26,36 +22,14 @@ from fsframe.sklearn import (
     NPFS,
     ChainClassifier,
     ChainSelector,
-    Immigrate,
     Impute,
     Interactions,
     Margin,
-    ReliefF,
     Sklearn,
     WeightedKNN,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
-
-
-def test_selection_in_a_pipeline_learns_from_the_training_folds_only(plain) -> None:
-    X, y = plain
-    folds = StratifiedKFold(3)
-    pipeline = make_pipeline(MRMR(top=2), LogisticRegression())
-    done = cross_validate(pipeline, X, y, cv=folds, return_estimator=True)
-    for (train, _), fitted in zip(folds.split(X, y), done["estimator"], strict=True):
-        expected = Chain.parse("mrmr:top=2").select(Dataset.from_arrays(X[train], y[train]))
-        np.testing.assert_array_equal(fitted[0].scores_, expected.scores)
-
-
-def test_a_grid_over_real_parameters_finds_the_better(interacting) -> None:
-    X, y = interacting
-    pipeline = Pipeline([("select", Immigrate()), ("predict", WeightedKNN())])
-    grid = {"select__top": [2, 8], "select__sigma": [1.0, 4.0], "predict__k": [5]}
-    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
-    assert search.best_params_["select__top"] == 2
-    assert search.best_estimator_[0].ranking_.size == 2
-    assert search.best_score_ > search.cv_results_["mean_test_score"].min() + 0.1
 
 
 @pytest.mark.parametrize(
@@ -106,22 +80,6 @@ def test_a_grid_over_the_stages_of_a_chain(interacting) -> None:
         GridSearchCV(chain, grid, cv=3, error_score="raise").fit(X, y)
     search = GridSearchCV(chain, {"immigrate__top": [2, 8], "mim__top": [8]}, cv=3).fit(X, y)
     assert search.best_estimator_.chain == "mim:top=8 immigrate:top=2 weighted-knn:k=5"
-
-
-def test_selection_among_some_columns_only(plain) -> None:
-    pandas = pytest.importorskip("pandas")
-    X, y = plain
-    frame = pandas.DataFrame(X, columns=list("abcdef"))
-    frame["kind"] = pandas.Categorical(np.where(y, "u", "v"))
-    parts = ColumnTransformer(
-        [
-            ("numbers", make_pipeline(StandardScaler(), MRMR(top=2)), list("abcdef")),
-            ("kinds", MIM(top=1), make_column_selector(dtype_include="category")),
-        ]
-    ).set_output(transform="pandas")
-    kept = parts.fit_transform(frame, y)
-    assert kept.columns.tolist() == ["numbers__b", "numbers__d", "kinds__kind"]
-    assert str(kept["kinds__kind"].dtype) == "category"
 
 
 def test_groups_are_routed_to_folds_and_to_the_selector(plain) -> None:
@@ -203,15 +161,6 @@ def test_names_of_a_frame_serve_as_parameters(plain) -> None:
     assert MRMR(top=1, exclude=["x1"]).fit(X, y).ranking_.tolist() == [3]
 
 
-def test_inverse_transform_puts_columns_back(plain) -> None:
-    X, y = plain
-    selector = ReliefF(top=2).fit(X, y)
-    back = selector.inverse_transform(selector.transform(X))
-    support = selector.get_support()
-    np.testing.assert_array_equal(back[:, support], X[:, support])
-    assert not back[:, ~support].any()
-
-
 def test_nothing_kept_is_reported() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
@@ -220,22 +169,3 @@ def test_nothing_kept_is_reported() -> None:
         kept = selector.fit(X, y).transform(X)
     assert kept.shape == (40, 0)
     assert any("No features were selected" in str(w.message) for w in told)
-
-
-@pytest.mark.slow
-def test_worker_processes_of_joblib_find_the_same(interacting) -> None:
-    X, y = interacting
-    pipeline = make_pipeline(Immigrate(top=2), WeightedKNN(k=5))
-    here = cross_val_score(pipeline, X, y, cv=4)
-    there = cross_val_score(clone(pipeline), X, y, cv=4, n_jobs=2)
-    np.testing.assert_array_equal(here, there)
-    search = GridSearchCV(
-        make_pipeline(ChainSelector("mim immigrate:top=2"), WeightedKNN(k=5)),
-        {"chainselector__mim__top": [4, 8]},
-        cv=3,
-        n_jobs=2,
-    ).fit(X, y)
-    assert search.best_estimator_[0].chain in (
-        "mim:top=8 immigrate:top=2",
-        "mim:top=4 immigrate:top=2",
-    )
