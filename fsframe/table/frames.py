@@ -36,7 +36,9 @@ def series_texts(series: Any) -> list[str]:
 
 def frame_texts(frame: Any, column: int) -> list[str]:
     """The cells of a column of a frame as text, empty where missing."""
-    return series_texts(columns_of(frame)[column][1])
+    frame = _without_arrow(frame)
+    series = frame.iloc[:, column] if hasattr(frame, "iloc") else frame.to_series(column)
+    return series_texts(series)
 
 
 def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:

@@ -11,6 +11,7 @@ import fsframe
 from fsframe import Chain, read
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.sklearn import MIM
+from fsframe.table import frames
 from fsframe.table.dataset import Dataset
 from fsframe.table.number_spellings import spelled_numbers
 
@@ -410,3 +411,13 @@ def test_what_settles_a_date_leaves_a_usable_batch_alone():
     with pytest.raises(UntidyTableError) as refused:
         read(frame.with_columns(polars.col("site").cast(polars.Categorical)), "y")
     assert [*refused.value.ways[0]["drop"]] == ["day"]
+
+
+def test_the_texts_of_one_column_are_read_without_the_others(monkeypatch):
+    # A list of all columns for each of them takes minutes for a few thousand.
+    monkeypatch.setattr(frames, "columns_of", None)
+    columns = {"a": [1, 2], "b": ["x", None]}
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    for frame in (polars.DataFrame(columns), pandas.DataFrame(columns), pyarrow.table(columns)):
+        assert frames.frame_texts(frame, 0) == ["1", "2"]
+        assert frames.frame_texts(frame, 1)[0] == "x"
