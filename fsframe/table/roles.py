@@ -69,24 +69,12 @@ class Role:
     being: str = ""
     verb: str
     shares: frozenset[str] = frozenset()
-    values: tuple[type, ...] = attrs.field()
+    values: tuple[type, ...] = attrs.Factory(lambda self: _GIVEN[self.given], takes_self=True)
     of_rows: bool = False
     side: bool = False
-    fact: str = attrs.field()
-    digest: str = attrs.field()
+    fact: str = attrs.Factory(lambda self: f"{self.word}: {{}}", takes_self=True)
+    digest: str = attrs.Factory(lambda self: self.name, takes_self=True)
     not_in_parts: str = "methods that use it need the table in memory; load it by " + _POLARS
-
-    @values.default
-    def _usual_values(self) -> tuple[type, ...]:
-        return _GIVEN[self.given]
-
-    @fact.default
-    def _usual_fact(self) -> str:
-        return f"{self.word}: {{}}"
-
-    @digest.default
-    def _usual_digest(self) -> str:
-        return self.name
 
     @property
     def option(self) -> str:

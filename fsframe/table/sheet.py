@@ -69,7 +69,7 @@ def load_sheet(
         notes.append(f"the lines above the names were taken as a title: {above[:60]!r}")
         first_line += raw.count(b"\n", 0, title)
         raw = raw[title:]
-    records, (end, *_) = first_records(raw)
+    records = first_records(raw)[0]
     sign = choose_delimiter(
         records, path, form.delimiter, decimal=decimal or ".", one_column=one_column
     )
@@ -78,14 +78,13 @@ def load_sheet(
     else:
         while (shorter := _without_last_signs(raw, sign)) != raw:
             raw = shorter
-    end = first_record(raw)
     byte = ord(sign)
     if not sign.isascii():
         if b'"' in raw:
             raise DataError(f"{path}: the delimiter {sign!r} cannot be used with quotes")
         byte = free_byte(raw, path)
         raw = raw.replace(sign.encode(), bytes([byte]))
-        end = first_record(raw)
+    end = first_record(raw)
     if raw.count(bytes([byte]), 0, end) >= MAX_COLUMNS:
         raise DataError(
             f"{path}, line {first_line} has more than {MAX_COLUMNS} columns (delimiter: "
