@@ -93,9 +93,11 @@ def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
     changes = np.flatnonzero(np.diff(values))
     if not _FEWEST_NAMES <= changes.size + 1 <= len(values) // 2:
         return False
-    names, code = np.unique(values, return_inverse=True)
-    if names.size != changes.size + 1 or (values != np.round(values)).any():
+    # Few values of each column decide about most columns: those with which runs of rows begin.
+    starts = values[np.concatenate([[0], changes + 1])]
+    if np.unique(starts).size != starts.size or (values != np.round(values)).any():
         return False
+    names, code = np.unique(values, return_inverse=True)
     label = np.zeros(names.size, dtype=y.dtype)
     label[code] = y
     alternates = int(np.count_nonzero(np.diff(label))) > np.unique(y).size - 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
-from fsframe.table.columns import counting_columns, likely_codes
+from fsframe.table.columns import counting_columns, likely_codes, maybe_coded_columns
 from fsframe.table.number_spellings import odd_cells
 from fsframe.table.table_columns import Column, Table
 
@@ -98,7 +98,9 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
     missing = np.isnan(ordered).sum(axis=1)
     changes = ((ordered[:, 1:] != ordered[:, :-1]) & ~np.isnan(ordered[:, 1:])).sum(axis=1)
     whole = ((ordered == np.floor(ordered)) | ~known).all(axis=1)
-    counting = {*counting_columns(X)}
+    lowest = ordered[:, 0]
+    highest = ordered[np.arange(len(ordered)), np.maximum(len(X) - missing - 1, 0)]
+    counting, coded = {*counting_columns(X)}, {*maybe_coded_columns(X, lowest, highest)}
     for k, name in enumerate(names):
         gaps = int(missing[k])
         if gaps == len(X):
@@ -111,10 +113,10 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
             kind="two values" if different == 2 else kind,
             different=different,
             missing=gaps,
-            low=float(ordered[k, 0]),
-            high=float(ordered[k, len(X) - gaps - 1]),
+            low=float(lowest[k]),
+            high=float(highest[k]),
             counts_rows=k in counting,
-            codes=tuple(likely_codes(X[:, k])),
+            codes=tuple(likely_codes(X[:, k])) if k in coded else (),
         )
 
 

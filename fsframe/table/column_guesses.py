@@ -236,12 +236,15 @@ class Guesses:
             return False
         if names_sources(column.name) and column.different**2 >= n:
             return True
+        few_labels = self.found.columns[self.label].different <= _MANY
+        if column.kind != "text" and not few_labels:
+            return False
         codes = self.found.codes(k)
         if column.kind == "text" and self._recurs_over_time(codes):
             return True
-        of_label = self.found.classes(self.label)[0]
-        if self.found.columns[self.label].different > _MANY:
+        if not few_labels:
             return False
+        of_label = self._classes[0]
         mark = np.zeros(column.different, dtype=of_label.dtype)
         mark[codes] = of_label
         if not (mark[codes] == of_label).all():
