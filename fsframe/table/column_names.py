@@ -55,6 +55,8 @@ _LATER -= {"diagnosis", "dx", "malignant", "phenotype", "fraud", "failure", "fai
 _UNKNOWN = frozenset({
     "unknown", "unk", "missing", "undetermined", "indeterminate", "not known", "not reported",
     "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
+    "unbekannt", "keine angabe", "k.a.", "inconnu", "desconocido", "desconhecido", "sconosciuto",
+    "onbekend",
     "qc", "quality control", "pool", "pooled", "pooled qc", "blank", "solvent", "ntc",
 })  # fmt: skip
 """Names of classes, in lower case, that mean an unknown class or a sample of quality control."""
@@ -83,7 +85,8 @@ PERSONAL = _words("age sex gender race ethnicity smoker smoking")
 _PEOPLE = _words("""
     patient subject person participant proband donor individual volunteer animal mouse rat pupil
     student customer client user pair pairs match matchset stratum strata litter twin twins
-    household couple subj subjid usubjid pid ptid patid
+    household couple subj subjid usubjid pid pat ptid patid patientennummer
+    paciente paziente sujet sujeto proefpersoon
 """)
 CODES = _words("""
     zip zipcode postcode postal postleitzahl plz fips sic naics icd phone telephone fax
@@ -195,7 +198,7 @@ def likely_names(names: Sequence[str]) -> list[str]:
 def names_people(name: str, different: int) -> bool:
     """Whether a column of that name, with that number of different values, identifies people.
 
-    >>> names_people("PatientID", 40), names_people("subject", 32), names_people("customer", 2)
+    >>> names_people("PatientID", 40), names_people("Pat.-Nr", 32), names_people("customer", 2)
     (True, True, False)
     >>> names_people("patient age", 40)
     False
@@ -265,7 +268,7 @@ def tells_what_happened(name: str) -> bool:
 def says_unknown(label: str) -> bool:
     """Whether the name of a class means a missing value or a sample of quality control.
 
-    >>> says_unknown("Unknown"), says_unknown("QC"), says_unknown("other")
+    >>> says_unknown("Unknown"), says_unknown("unbekannt"), says_unknown("other")
     (True, True, False)
     """
     return label.strip().lower() in _UNKNOWN
