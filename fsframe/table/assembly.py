@@ -232,6 +232,11 @@ def assembled(
     notes = coded_together(words.notes)
     if taken.coded:
         notes.append(f"{taken.coded} cells that hold {taken.codes} were taken as missing")
+    notes += [
+        f"no cell that was read holds the code {code!r} (--na, na=)"
+        + "; give each code by itself" * ("," in code)
+        for code in table.unseen_codes()
+    ]
     return {
         "X": X,
         "feature_names": names,

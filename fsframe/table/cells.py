@@ -104,9 +104,13 @@ class Missing:
     """
 
     codes: tuple[str, ...] = ()
+    _seen: set[str] = attrs.field(factory=set, init=False, eq=False, repr=False)
 
     def __call__(self, text: str) -> bool:
-        if is_missing(text) or text in self.codes:
+        if text in self.codes:
+            self._seen.add(text)
+            return True
+        if is_missing(text):
             return True
         return bool(self.codes) and is_number(text) and float(text) in self.numbers
 
@@ -114,6 +118,12 @@ class Missing:
     def numbers(self) -> tuple[float, ...]:
         """The codes that are numbers."""
         return tuple(float(code) for code in self.codes if is_number(code))
+
+    @property
+    def unseen(self) -> list[str]:
+        """The codes that no cell held until now, without numbers and words that mean missing."""
+        asked = (code for code in self.codes if not is_missing(code) and not is_number(code))
+        return [code for code in asked if code not in self._seen]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -268,6 +278,9 @@ class Sheet(Table):
         if found.X.size < _BYTES_FROM:
             found.X = found.X.astype(np.float64, copy=False)
         return found
+
+    def unseen_codes(self) -> list[str]:
+        return self.missing.unseen
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
         """The fields of some columns, without quotes and outer blanks, by column."""

@@ -189,6 +189,10 @@ class Table:
         """Some columns (ascending) as numbers, the label and `beside` as numbers or texts."""
         raise NotImplementedError
 
+    def unseen_codes(self) -> list[str]:
+        """Codes of missing values that are text and that no cell held that was read."""
+        return []
+
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, Sequence[str]]]:
         """Some columns as text, blanks stripped, one after the other; empty where missing."""
         raise NotImplementedError

@@ -259,6 +259,13 @@ def test_codes_of_missing_values_are_taken_as_missing_however_they_are_spelled(p
     np.testing.assert_array_equal(data.X[:, 0], [np.nan, 2, np.nan, 4, np.nan])
     np.testing.assert_array_equal(data.X[:, 1], [0, 1, np.nan, 0, 1])
     assert any("4 cells that hold -999, none were taken as missing" in w for w in data.warnings)
+    assert not any("no cell" in w for w in data.warnings)
+    joined = read(put(text), na=["-999,none", "NA"], categorical="b")
+    assert [w for w in joined.warnings if "no cell" in w] == [
+        "no cell that was read holds the code '-999,none' (--na, na=); give each code by itself"
+    ]
+    left = read(put("a,class\n1,u\n2,v\n3,u\n4,v\n5,?u\n"), na="?u", missing_label="drop")
+    assert not any("no cell" in w for w in left.warnings)
     with pytest.raises(DataError, match=r"line 4, column 3 .*label is missing"):
         read(put("a,b,class\n1,2,5\n3,4,6\n5,6,-999\n7,8,5\n"), na="-999")
 
