@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import types
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -276,21 +275,6 @@ def test_every_name_of_a_blocked_bundled_plugin_has_its_owner() -> None:
 
 def bundled(name: str, load: object) -> PluginSource:
     return source(name, load, "0.1", distribution="fsframe", bundled=True)
-
-
-def test_a_bundled_name_cannot_be_taken_and_that_is_reported_once() -> None:
-    found = manager(
-        bundled("own", plugin([selector("x")])), source("thief", plugin([selector("x")]))
-    )
-    selectors, _, _ = registries(found)
-    assert list(selectors) == ["dist-thief/x", "x"]
-    registry._told.clear()
-    with pytest.warns(PluginWarning, match="'x' is the bundled selector; that of dist-thief is"):
-        assert selectors.offer("x").provider == "own"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert selectors.offer("x").provider == "own"
-        assert selectors.offer("dist-thief/x").provider == "dist-thief"
 
 
 def test_a_bundled_selector_is_not_contested_by_a_strangers_classifier() -> None:
