@@ -119,6 +119,8 @@ def test_one_of_several_columns_is_named(folder: Path) -> None:
         data = read("X.csv", label, labels="labels.data")
         assert [data.classes[code] for code in data.y] == [*KINDS]
     assert data.label_name == "class" and data.n_features == X.shape[1]
+    Path("last.data").write_text("".join(f"{row} {kind}\n" for row, kind in enumerate(KINDS)))
+    assert read("X.csv", "2", labels="last.data").y.tolist() == data.y.tolist()
     run = command(*shlex.split("chain mim:top=1 on X.csv --labels labels.data --label 1 -o r.h5"))
     assert run.code == 0 and command("audit", "r.h5").code == 0, run.err
 
