@@ -55,7 +55,13 @@ class Finding:
 def _finding(
     guesses: Guesses, columns: Sequence[int], what: str, role: str = "", **settled: Any
 ) -> Finding:
-    """A finding about columns, which is settled by arguments, or by a role for these columns."""
+    """A finding about columns, which is settled by arguments, or by a role for these columns.
+
+    Codes of missing values (`na`) become advice if the table takes none, such as a data frame.
+    """
+    if "na" in settled and not guesses.found.table.takes_codes:
+        del settled["na"]
+        what += f"{'' if what[-1] in '.?' else '.'} If so, make such cells missing in the table"
     if role:
         keys = shortened([guesses.keys[k] for k in columns], guesses.free_names)
         settled[role] = keys if ROLES[role].given == "columns" or len(keys) > 1 else keys[0]
@@ -212,11 +218,8 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         if any(
             text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
         ):
-            what += " A limit of detection may be replaced in the file, such as by half of it"
-        if guesses.found.table.takes_codes:
-            yield _finding(guesses, columns, what, na=texts)
-        else:
-            yield _finding(guesses, columns, f"{what} If so, make them missing in the table")
+            what += " A limit of detection may be replaced in the file, such as by half of it."
+        yield _finding(guesses, columns, what, na=texts)
 
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:

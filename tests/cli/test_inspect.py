@@ -175,3 +175,23 @@ def test_arguments_for_a_name_with_a_comma_are_taken() -> None:
     assert asked.option == """--adjust '"batch, kg"'"""
     data = fsframe.read(frame, "class", **asked.settled)
     assert data.covariates is not None and data.covariates.names == ("batch, kg",)
+
+
+def test_codes_of_missing_values_are_advice_where_a_frame_takes_none() -> None:
+    rng = np.random.default_rng(0)
+    frame = polars.DataFrame(
+        {
+            "dose": [-999.0] * 5 + [*rng.uniform(1, 9, 55)],
+            "titre": ["late"] * 3 + [f"{x:.2f}" for x in rng.normal(5, 1, 57)],
+            "status": ["ill", "well", "unknown"] * 20,
+        }
+    )
+    told = {f.columns: f for f in fsframe.inspect(frame).findings if "make such" in f.what}
+    assert {*told} == {("dose",), ("titre",), ("status",)}
+    assert all("na" not in finding.settled for finding in told.values())
+    assert told[("status",)].settled == {"missing_label": "drop"}
+    asked = {"label": "status", "missing_label": "drop", "drop": "titre"}
+    gone = [polars.col("dose").replace(-999.0, None), polars.col("status").replace("unknown", None)]
+    data = fsframe.read(frame.with_columns(gone), **asked)
+    assert data.classes == ("ill", "well")
+    assert not any("looks like a code" in note for note in data.warnings)

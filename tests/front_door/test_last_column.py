@@ -577,7 +577,7 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(her
     for given in (many, here / f"{many.width}.parquet"):
         told = " ".join(str(fsframe.inspect(given, label="grp")).split())
         assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
-    asked = "b: numbers except for 'ill' (1 time): missing values? If so, make them missing"
+    asked = "b: numbers except for 'ill' (1 time): missing values? If so, make such cells missing"
     for given in (frame, here / f"{frame.width}.parquet"):
         found = " ".join(str(fsframe.inspect(given, label="grp")).split())
         assert asked in found and "What would settle" not in found and "--na" not in found
