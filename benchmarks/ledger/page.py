@@ -20,10 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 TABLES = Path(__file__).parent / "designs.md"
 Rows = list[dict[str, str]]
 FEW = 5
-"""With fewer tables no promise is judged."""
-
-RANKED = 3
-"""With fewer tables a contender is not ranked."""
+"""With fewer tables no promise is judged, and no contender ranked."""
 
 PROMISES = {
     "share": "share of the false columns that are kept",
@@ -143,9 +140,7 @@ class Ledger:
     def ranked(self, design: Design, name: str) -> list[tuple[Mean, Contender]]:
         """Contenders by a mean of F1, the best first."""
         found = [(self.mean(design, c, name), c) for c in CONTENDERS]
-        return sorted(
-            (one for one in found if one[0].tables >= RANKED), key=lambda one: -one[0].value
-        )
+        return sorted((one for one in found if one[0].tables >= FEW), key=lambda one: -one[0].value)
 
     def ours_first(self, design: Design) -> str:
         """ "first", "within one standard error" or "behind", by F1 against relevant columns."""
@@ -225,7 +220,7 @@ def summary(ledger: Ledger) -> list[str]:
     behind = [d.name for d in DESIGNS if ledger.ours_first(d) == "behind"]
     return [
         f"* {rows} results of {len(DESIGNS)} designs, in {len(ledger.cells)} cells.",
-        f"* By F1 against relevant columns (of contenders with {RANKED} tables or more) a chain of "
+        f"* By F1 against relevant columns (of contenders with {FEW} tables or more) a chain of "
         f"fsframe is first in {places.count('first')} "
         f"of {len(places)} designs and within one standard error of the first in "
         f"{places.count('within one standard error')} more"
@@ -399,13 +394,13 @@ def figures(ledger: Ledger, folder: Path) -> None:
     for i, contender in enumerate(CONTENDERS):
         for j, design in enumerate(DESIGNS):
             mean = ledger.mean(design, contender, "f1_relevant")
-            f1[i, j] = mean.value if mean.tables >= RANKED else np.nan
+            f1[i, j] = mean.value if mean.tables >= FEW else np.nan
             rows = ledger.of(design, "null", contender)
             if contender.promise and len(rows) >= FEW:
                 error = error_of(contender, design, rows, False)
                 ratio[i, j] = error.value / contender.level
     for name, values, title, top, colours in (
-        ("f1", f1, f"F1 against relevant columns, {RANKED} tables or more", 1.0, "viridis"),
+        ("f1", f1, f"F1 against relevant columns, {FEW} tables or more", 1.0, "viridis"),
         (
             "errors",
             ratio,
