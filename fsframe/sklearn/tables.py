@@ -343,10 +343,10 @@ def _column_of_times(X: Any) -> str:
     types = X.dtypes if hasattr(X, "dtypes") else X.schema.types
     for name, kind in zip(frame_names(X), types, strict=True):
         if (word := str(kind).lower()).startswith(("date", "time", "duration")):
-            moments = word.startswith(("date", "timestamp")) or word == "time"
+            held = "durations" if word.startswith(("timedelta", "duration")) else "times"
             return (
-                f"column {name!r} holds {'times' if moments else 'durations'} ({kind}); turn them "
-                "into numbers, such as days since the first of them, or drop the column"
+                f"column {name!r} holds {held} ({kind}); turn them into numbers, such as days "
+                "since the first of them, or drop the column"
             )
     return ""
 

@@ -276,7 +276,7 @@ def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool((a[:64] == b[:64]).all() and (a == b).all())
 
 
-def json_text(value: Any, where: str) -> str:
+def stored_json(value: Any, where: str) -> str:
     """Canonical JSON: sorted keys, no blanks, finite numbers; StoreError for other values."""
     try:
         return json.dumps(

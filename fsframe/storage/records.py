@@ -18,10 +18,10 @@ from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Donors, Pair, PairWeights, Selection
 from fsframe.storage.encoding import (
     content_digest,
-    json_text,
     result_digest,
     same_donors,
     selection_arrays,
+    stored_json,
 )
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 from fsframe.table.arrays import ReadOnly, arrays, freeze
@@ -154,7 +154,7 @@ class PairTestRecord:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the results, the method and its key."""
-        seed = json_text(list(self.seed), "seed of the tests of pairs")
+        seed = stored_json(list(self.seed), "seed of the tests of pairs")
         texts = {"name": (self.name,), "provider": (self.provider,), "seed": (seed,)}
         numbers = {
             name: np.array([getattr(self.tests, name)], dtype=np.int64)
@@ -172,7 +172,7 @@ def stage_items(stage: StageRecord) -> dict[str, Any]:
     """Every array and text of a stage that is a dataset of the file, groups joined by a slash."""
     items: dict[str, Any] = {
         "features_in": stage.features_in,
-        "params": (json_text(dict(stage.params), f"parameters of stage {stage.name}"),),
+        "params": (stored_json(dict(stage.params), f"parameters of stage {stage.name}"),),
         "warnings": stage.warnings,
     }
     if stage.selection is not None:
@@ -196,7 +196,7 @@ def axes_text(stage: StageRecord) -> str:
     themselves.
     """
     declared = {} if stage.selection is None else dict(stage.selection.model_columns)
-    return json_text(declared, f"model_columns of stage {stage.name}") if declared else ""
+    return stored_json(declared, f"model_columns of stage {stage.name}") if declared else ""
 
 
 def stage_texts(stage: StageRecord) -> dict[str, str]:
@@ -207,7 +207,7 @@ def stage_texts(stage: StageRecord) -> dict[str, str]:
         "kind": stage.kind,
         "name": stage.name,
         "provider": stage.provider,
-        "seed": json_text(list(stage.seed), f"seed of stage {stage.name}"),
+        "seed": stored_json(list(stage.seed), f"seed of stage {stage.name}"),
     }
 
 

@@ -20,9 +20,9 @@ from fsframe.storage.encoding import (
     TRIANGLE,
     compact,
     encode_array,
-    json_text,
     result_digest,
     same_bits,
+    stored_json,
 )
 from fsframe.storage.read import load_run
 from fsframe.storage.records import (
@@ -182,12 +182,12 @@ def _contents(record: RunRecord, *, packed: bool = True) -> _Contents:
     if tested is not None:
         contents.datasets("/pair_tests", dict(sorted(pair_test_items(tested.tests).items())))
         special: dict[str, str | int] = {
-            "seed": json_text(list(tested.seed), "seed of the tests of pairs"),
+            "seed": stored_json(list(tested.seed), "seed of the tests of pairs"),
             "n_tested": tested.tests.n_tested,
             "n_chosen_from": tested.tests.n_chosen_from,
         }
         contents.attributes("/pair_tests", spec.PAIR_TEST_ATTRIBUTES, tested, special)
-    environment = json_text(dict(record.environment), "the environment")
+    environment = stored_json(dict(record.environment), "the environment")
     contents.datasets("", {"warnings": record.warnings, "environment": (environment,)})
     special = {
         "encoding-type": spec.ENCODING_TYPE,
@@ -205,7 +205,7 @@ def _add_stage(contents: _Contents, path: str, stage: StageRecord, packed: bool)
     if declared:
         items["model_columns"] = (declared,)
     if packing:
-        items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
+        items["packing"] = (stored_json(packing, f"packing of stage {stage.name}"),)
         # Unpacked arrays count towards the memory of a reader.
         contents.n_unpacked += sum(
             2 * items[name].nbytes if how == TRIANGLE else whole[name].nbytes

@@ -95,7 +95,7 @@ _FEW = 16
 
 @attrs.frozen
 class Missing:
-    """Decides whether a cell is missing.
+    """Decides whether a cell is missing, and remembers which codes it has met.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(
         (pandas, "wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
         (polars, "day", [datetime(2020, 1, 1)] * 20, "column 'day' holds times"),
         (polars, "wait", [timedelta(days=1)] * 20, "column 'wait' holds durations"),
+        (polars, "hour", [time(14, 30)] * 20, "column 'hour' holds times"),
     ],
 )
 def test_a_column_that_cannot_be_used_is_named(library: Any, name: str, cells: Any, says: str):
