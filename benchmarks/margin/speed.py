@@ -249,6 +249,7 @@ def part_npfs(options: argparse.Namespace) -> None:
 def _print_fits(repeats: int) -> None:
     import fsframe
     from fsframe.method.run import Run
+    from fsframe_margin.engine.line_search import Arc
     from fsframe_margin.engine.margins import PairSpace
 
     rng = np.random.default_rng(0)
@@ -272,12 +273,14 @@ def _print_fits(repeats: int) -> None:
     target = np.maximum(-space.gradient(point, 1.0), 0.0)
     target /= np.linalg.norm(target)
     other = space.measure(target)
+    along = (float(np.vdot(space.gradient(point, 1.0), W)) for W in (point.weights, target))
+    arc = Arc(*along, float(np.vdot(point.weights, target)))
     parts = {
         "distances to the new weights": lambda: space.measure(target),
         "gradient": lambda: space.gradient(point, 1.0),
-        "two trials": lambda: [
-            space.between(point.weights, point.measured, other, 0.5, 0.5, 1.0) for _ in range(2)
-        ],
+        "line search": lambda: space.search(
+            arc, point.measured, other.copy(), (0.0, 0.0), point.cost, 1.0
+        ),
     }
     print(f"{Path(fsframe.__file__).parents[1]}: {1e3 * fit:.2f} ms a fit of {rows} rows, "
           f"{updates:.1f} updates; {FITS} fits {FITS * fit:.1f} s")  # fmt: skip

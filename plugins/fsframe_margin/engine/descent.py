@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -13,16 +11,13 @@ from numpy.typing import NDArray
 
 from fsframe_margin.engine import neighbour_shares
 from fsframe_margin.engine.implicit_weights import Direction, ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.line_search import SMALLEST_STEP, Arc, descends, factors, first_step
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.updates import prune, update
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 
-SMALLEST_STEP = 2.0**-24
 _SMALLEST_PRUNED_STEP = 2.0**-8
-_SUFFICIENT = 1e-4
-"""Share of the predicted decrease of the cost that a step has to achieve."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -130,48 +125,6 @@ class DescentState:
         )
 
 
-@attrs.frozen(kw_only=True)
-class _Arc:
-    """The points ((1−t) W + t U) / ‖·‖_F, from <Σ + λ, W>, <Σ + λ, U> and <W, U>.
-
-    Along it the cost decreases at t = 0 whenever <Σ, U> < <Σ, W>.
-    """
-
-    here: float
-    along: float
-    overlap: float
-
-    @property
-    def slope(self) -> float:
-        """The derivative of the cost at t = 0."""
-        return self.along - self.here - self.here * (self.overlap - 1.0)
-
-    @property
-    def descends(self) -> bool:
-        """Whether the slope is negative; at a stationary point it is only rounding error."""
-        return self.slope < -1e-14 * (abs(self.along) + abs(self.here))
-
-    def factors(self, t: float) -> tuple[float, float, float]:
-        """The factors of W and of U at t, and the norm that they are divided by."""
-        norm = math.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * self.overlap + t * t)
-        return (1 - t) / norm, t / norm, norm
-
-    def first(
-        self, trial: Callable[[float], tuple[float, T]], start: float, least: float
-    ) -> tuple[T | None, float]:
-        """The first point at t = 1, ½, ¼, … ≥ `least` whose cost is sufficiently below `start`.
-
-        `trial` returns the cost and the point at t.
-        """
-        t = 1.0
-        while t >= least:
-            cost, point = trial(t)
-            if cost <= start + _SUFFICIENT * t * self.slope and cost < start:
-                return point, t
-            t /= 2
-        return None, 0.0
-
-
 class _DenseObjective:
     """The cost as a function of W stored as a matrix, at one σ: the operations of Algorithm 2.
 
@@ -223,53 +176,45 @@ class _DenseObjective:
             return self.at(target), 1.0
         W = point.weights
         forward = gradient + self.penalty
-        arc = _Arc(
-            here=float(np.vdot(forward, W)),
-            along=float(np.vdot(forward, target)),
-            overlap=float(np.vdot(W, target)),
+        arc = Arc(
+            float(np.vdot(forward, W)), float(np.vdot(forward, target)), float(np.vdot(W, target))
         )
-        if not arc.descends:
+        if not descends(arc):
             return None, 0.0
-        ends = None
-        if point.measured is not None and not threshold:
-            ends = point.measured, self.space.measure(target)
 
         def weights_at(t: float) -> Floats:
-            return target if t == 1.0 else ((1 - t) * W + t * target) / arc.factors(t)[2]
+            if t == 1.0:
+                return target
+            a, b = factors(arc, t)
+            return a * W + b * target
 
-        def trial(t: float) -> tuple[float, Point]:
-            if ends is None:
+        start = self.cost(point)
+        if point.measured is None or threshold:
+
+            def trial(t: float) -> tuple[float, Point]:
                 weights = weights_at(t)
                 point = self.at(prune(weights, threshold) if threshold else weights)
-            else:
-                # Without a penalty the cost needs no weights: only the accepted point gets them.
-                weights = weights_at(t) if self.penalty else W
-                point = self.space.between(weights, *ends, *arc.factors(t)[:2], self.sigma)
-            return self.cost(point), point
+                return self.cost(point), point
 
-        # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
-        least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
-        reached, t = arc.first(trial, self.cost(point), least)
-        if reached is not None and ends is not None:
+            # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
+            least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
+            t, reached = first_step(arc, trial, start, least)
+            return reached, t
+        penalties = (0.0, 0.0)
+        if self.penalty:
+            penalties = self.penalty * float(W.sum()), self.penalty * float(target.sum())
+        second = self.space.measure(target)
+        t, reached = self.space.search(arc, point.measured, second, penalties, start, self.sigma)
+        if reached is not None:
             reached.weights = weights_at(t)
-            _add_distances(reached, *ends, *arc.factors(t)[:2])
         return reached, t
-
-
-def _add_distances(point: Point, first: Floats, second: Floats, a: float, b: float) -> None:
-    """Set the distances of a point to a·first + b·second; both arrays are overwritten."""
-    second *= b
-    if a:
-        first *= a
-        second += first
-    point.measured = second
 
 
 class _ImplicitObjective:
     """The cost as a function of implicit W with the element-wise rule, at one σ.
 
     <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
-    is not supported. The cost of a `Point` includes the penalty, and `total` is Σ W.
+    is not supported. The `total` of a `Point` is Σ W.
     """
 
     def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
@@ -278,19 +223,12 @@ class _ImplicitObjective:
 
     def at(self, weights: ImplicitWeights) -> Point:
         """The starting point, with a diagonal W."""
-        measured, total = self.pairs.measure(weights), float(weights.main.sum())
-        return self._point(weights, measured, None, 1.0, 0.0, total)
-
-    def _point(
-        self, weights: Any, first: Floats, second: Floats | None, a: float, b: float, total: float
-    ) -> Point:
-        point = self.pairs.space.between(weights, first, second, a, b, self.sigma)
-        point.total = total
-        point.cost += self.rate * total
+        point = self.pairs.space.point_at(weights, self.pairs.measure(weights), self.sigma)
+        point.total = float(weights.main.sum())
         return point
 
     def cost(self, point: Point) -> float:
-        return point.cost
+        return point.cost + self.rate * point.total
 
     def pruned(self, point: Point, threshold: float) -> Point:
         raise NotImplementedError("pruning needs W as a matrix")
@@ -321,23 +259,20 @@ class _ImplicitObjective:
     def step(
         self, point: Point, gradient: Floats, target: Direction, threshold: float, search: bool
     ) -> tuple[Point | None, float]:
-        arc = _Arc(here=target.here, along=target.along, overlap=target.overlap)
-        if search and not arc.descends:
-            return None, 0.0
-        measured = point.measured
+        arc = Arc(target.here, target.along, target.overlap)
+        measured, space = point.measured, self.pairs.space
         assert measured is not None
-
-        def trial(t: float) -> tuple[float, Point]:
-            a, b, _ = arc.factors(t)
-            total = a * point.total + b * target.total
-            candidate = self._point(point.weights, measured, target.measured, a, b, total)
-            return candidate.cost, candidate
-
-        reached, t = arc.first(trial, point.cost, SMALLEST_STEP) if search else (trial(1.0)[1], 1.0)
+        t, reached = 1.0, None
+        if not search:
+            reached = space.point_at(point.weights, target.measured, self.sigma)
+        elif descends(arc):
+            penalties = self.rate * point.total, self.rate * target.total
+            start = self.cost(point)
+            t, reached = space.search(arc, measured, target.measured, penalties, start, self.sigma)
         if reached is None:
             return None, 0.0
-        a, b, _ = arc.factors(t)
-        _add_distances(reached, measured, target.measured, a, b)
+        a, b = factors(arc, t)
+        reached.total = a * point.total + b * target.total
         reached.weights = self.pairs.moved(point.weights, a, target, b)
         return reached, t
 

@@ -160,7 +160,7 @@ def _one_to_many(one: Floats, measure: Measure, D: Floats, T: Floats, q: Floats)
         n = min(BLOCK, N - j)
         for a in range(A):
             distances(one[a], others[a, j : j + n], D[a, :n])
-        block_quadratics(D, U, n, q[j : j + n], T)
+        block_quadratics(D, np.intp(0), U, n, q[j : j + n], T)
 
 
 @njit()
@@ -209,7 +209,7 @@ def streamed_sums(
             for j in range(i + 1, N, BLOCK):
                 n = min(BLOCK, N - j)
                 all_distances(XT, i, j, D, 0, n)
-                block_quadratics(D, U, n, q[j : j + n], T)
+                block_quadratics(D, np.intp(0), U, n, q[j : j + n], T)
         row_sums(q, q, inverse, 0.0, i, rows, sums, buffer)
 
 
@@ -235,20 +235,20 @@ def streamed_scatter(
         for j in range(i + 1, N, BLOCK):
             n = min(BLOCK, N - j)
             all_distances(XT, i, j, D, 0, n)
-            block_quadratics(D, U, n, q[j : j + n], T)
+            block_quadratics(D, np.intp(0), U, n, q[j : j + n], T)
             row_coefficients(q, i, j, n, by, c)
             kept = keep_large(c[:n], negligible, places)
             if kept == n:
-                block_scatter(D, c, n, S, T)
+                block_scatter(D, np.intp(0), c, n, S, T)
                 continue
             _gather(D, places, kept, held[:, at:])
             copy(c[:kept], coefficients[at : at + kept])
             at += kept
             if at >= BLOCK:
-                block_scatter(held, coefficients, at, S, T)
+                block_scatter(held, np.intp(0), coefficients, at, S, T)
                 at = 0
     if at:
-        block_scatter(held, coefficients, at, S, T)
+        block_scatter(held, np.intp(0), coefficients, at, S, T)
 
 
 @njit()

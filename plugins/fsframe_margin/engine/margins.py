@@ -6,7 +6,7 @@ is the Σ of Theorem 3.1. `PairSpace` holds everything that does not depend on W
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import attrs
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.method.run import Run
-from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
+from fsframe_margin.engine import line_search, linear_kernels, neighbour_shares, pair_blocks
+from fsframe_margin.engine.line_search import Arc
 from fsframe_margin.engine.linear_kernels import Measure
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Rows, Shares
 from fsframe_margin.engine.pair_blocks import upper_tiles
@@ -30,6 +31,9 @@ _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
 
 _COPIED = 256
 """Number of columns that are copied at a time."""
+
+_KEPT_DIFFERENCES = 1 << 20
+"""Maximum size in bytes of differences that are kept; reading more takes longer than computing."""
 
 _STREAMED_CHUNKS = 64
 """Maximum number of units of work if distances are not stored: each returns (n,) arrays."""
@@ -194,8 +198,18 @@ class PairSpace(RowChunks):
             self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, w, q, a, b))
             return q
         by = self.measured_by(weights)
-        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(by.XT, by.U, q, a, b))
+        if self.differences is None or by.XT is not self.XT:
+            self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(by.XT, by.U, q, a, b))
+        else:
+            pair_blocks.quadratics_of(self.differences, by.U, q)
         return q
+
+    @cached_property
+    def differences(self) -> Floats | None:
+        """|x_i − x_j| of all pairs, or None if they do not fit the cache of a processor."""
+        pairs = self.n_rows * (self.n_rows - 1) // 2
+        small = self.stored and not self.linear and 8 * pairs * len(self.XT) <= _KEPT_DIFFERENCES
+        return pair_blocks.all_differences(self.XT) if small else None
 
     def measured_by(self, weights: Floats) -> Measure:
         """The measure by `weights`, of all columns unless at most half have any, as after pruning.
@@ -205,54 +219,79 @@ class PairSpace(RowChunks):
         if self.linear:
             return self.whole_measure(weights)
         W = self.expanded(weights)
-        counting = W.any(axis=0)
-        size = int(np.count_nonzero(counting))
-        if not 0 < 2 * size <= len(W):
+        used = pair_blocks.weighted_columns(np.ascontiguousarray(W))
+        if not used.size:
             return self.whole_measure(weights)
-        # Kernels take an even number of columns: one of weight zero is added if necessary.
-        used = np.sort(np.argsort(~counting, kind="stable")[: size + size % 2])
         return Measure(self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size), False)
 
     def point(self, weights: Floats, sigma: float) -> Point:
         """The cost at `weights`, with what the gradient needs."""
         if self.stored:
-            return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
+            return self.point_at(weights, self.measure(weights), sigma)
         hits, misses = self._streamed_log_sums(weights, sigma)
-        return Point(weights, None, self._cost(hits, misses, sigma), hits, misses)
+        cost = neighbour_shares.cost_of(hits, misses, self.alone, self.outer)
+        return Point(weights, None, sigma * cost, hits, misses)
 
-    def between(
+    def point_at(self, weights: Any, q: Floats, sigma: float) -> Point:
+        """The point at `weights`, whose distances are q."""
+        logs, cost = self._log_sums(q, q, 1.0 / sigma, 0.0)
+        return Point(weights, q, sigma * cost, logs[0], logs[1])
+
+    def search(
         self,
-        weights: Any,
+        arc: Arc,
         first: Floats,
-        second: Floats | None,
-        a: float,
-        b: float,
+        second: Floats,
+        penalties: tuple[float, float],
+        start: float,
         sigma: float,
-    ) -> Point:
-        """The point whose distances are a·first + b·second; q is linear in the weights."""
-        other = first if second is None else second
-        hits, misses = self._log_sums(first, other, a / sigma, b / sigma)
-        measured = first if second is None else None
-        return Point(weights, measured, self._cost(hits, misses, sigma), hits, misses)
+    ) -> tuple[float, Point | None]:
+        """The first sufficient step on the arc between two weights, whose distances are given.
 
-    def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, Floats]:
-        """log Σ count·exp(−q/σ) over hits and misses of every row, q/σ = a·first + b·second."""
-        n = self.n_rows
+        Returns t and the point, whose weights are not set yet and whose distances overwrite
+        `second`; 0 and None if there is none. `penalties` are those of both weights; `start` is the
+        cost at t = 0 with its penalty.
+        """
+        if len(self.chunks) == 1:
+            logs = np.empty((2, self.n_rows))
+            t, cost = line_search.first_step_between(
+                arc, first, second, penalties, start, sigma, self.rows, self.alone, self.outer, logs
+            )
+            if not t:
+                return t, None
+            a, b = line_search.factors(arc, t)
+        else:
 
-        def sums(out: Floats, i: int, j: int) -> None:
-            neighbour_shares.direct_sums(first, second, a, b, self.rows, out, i, j)
+            def trial(t: float) -> tuple[float, tuple[Floats, float]]:
+                a, b = line_search.factors(arc, t)
+                logs, cost = self._log_sums(first, second, a / sigma, b / sigma)
+                penalised = sigma * cost + a * penalties[0] + b * penalties[1]
+                return penalised, (logs, sigma * cost)
 
-        both = self.summed((2, n), sums)
-        both[0, self.alone] = 1.0
-        if both.min() >= SMALLEST_SUM:
-            hits, misses = np.log(both)
-            hits[self.alone] = -np.inf
-            return hits, misses
-        one, other = first + first.T, second + second.T
-        self.each_chunk(
-            lambda i, j: neighbour_shares.log_sums(one, other, a, b, self.rows, both, i, j)
+            t, found = line_search.first_step(arc, trial, start, line_search.SMALLEST_STEP)
+            if found is None:
+                return t, None
+            logs, cost = found
+            a, b = line_search.factors(arc, t)
+        line_search.mix(first, second, a, b)
+        return t, Point(None, second, cost, logs[0], logs[1])
+
+    def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, float]:
+        """log Σ count·exp(−q/σ) over hits and misses of every row, and the cost over σ.
+
+        q/σ = a·first + b·second.
+        """
+        rows = self.rows
+        both = self.summed(
+            (2, self.n_rows),
+            lambda out, i, j: neighbour_shares.direct_sums(first, second, a, b, rows, out, i, j),
         )
-        return both[0], both[1]
+        cost = neighbour_shares.settled(both, self.alone, self.outer)
+        if cost == cost:
+            return both, cost
+        one, other = first + first.T, second + second.T
+        self.each_chunk(lambda i, j: neighbour_shares.log_sums(one, other, a, b, rows, both, i, j))
+        return both, neighbour_shares.cost_of(both[0], both[1], self.alone, self.outer)
 
     def _streamed_log_sums(self, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
         """`_log_sums` of distances that are not stored; each thread holds a few rows of them.
@@ -300,9 +339,10 @@ class PairSpace(RowChunks):
         outer = self.outer if outer is None else outer
         # A row without a hit has outer weight 0; an infinite log-sum keeps 0 · exp finite.
         hits = np.where(self.alone, np.inf, point.log_hits)
-        hit_rate = miss_rate = np.empty(0)
-        if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
-            hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
+        hit_rate = neighbour_shares.rates_of(hits, outer)
+        miss_rate = neighbour_shares.rates_of(point.log_misses, outer)
+        if not (hit_rate.size and miss_rate.size):
+            hit_rate = miss_rate = np.empty(0)
         ends, inverse = self.rows.end, 1.0 / sigma
         return Shares(outer, self.count, hits, point.log_misses, hit_rate, miss_rate, ends, inverse)
 
@@ -313,10 +353,6 @@ class PairSpace(RowChunks):
         Together they are less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
         """
         return _EPSILON * self.total / self.n_rows**2
-
-    def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
-        margins = misses - np.where(self.alone, 0.0, hits)
-        return sigma * float(np.dot(self.outer, margins))
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
@@ -333,8 +369,10 @@ class PairSpace(RowChunks):
                 add = partial(linear_kernels.streamed_scatter, measure, by, self.negligible)
         elif self.linear:
             add = partial(linear_kernels.pair_means, XT, q, by)
-        else:
+        elif self.differences is None:
             add = partial(pair_blocks.pair_scatter, XT, q, by, self.negligible)
+        else:
+            add = partial(pair_blocks.scatter_of, self.differences, XT, q, by, self.negligible)
         if self.linear:
             return self._summed_by_feature(self.summed((self.width,), add))
         total = self.summed((len(XT),) * 2, add)

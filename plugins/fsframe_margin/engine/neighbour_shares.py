@@ -73,12 +73,15 @@ def exp_nonpositive(x: float) -> float:
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 SUM = {"reassoc", "contract", "nsz"}
 ELEMENTWISE = {"contract"}
 
 
 SMALLEST_SUM = 1e-200
 """A smaller sum of exponentials without a shift may have lost terms to underflow."""
+
+_SMALLEST_LOG = math.log(SMALLEST_SUM)
 
 
 # Loops run over slices from zero: with an offset, every index would be checked for being negative,
@@ -227,6 +230,42 @@ def direct_sums(
     buffer = np.empty(first.shape[1])
     for i in range(start, stop):
         row_sums(first[i], second[i], a, b, i, rows, sums, buffer)
+
+
+@njit()
+def cost_of(log_hits: Floats, log_misses: Floats, alone: Flags, outer: Floats) -> float:
+    """Σ_n o_n (log-sum over misses − log-sum over hits) of the rows that have a hit."""
+    cost = 0.0
+    for i in range(alone.size):
+        if not alone[i]:
+            cost += outer[i] * (log_misses[i] - log_hits[i])
+    return cost
+
+
+@njit()
+def settled(sums: Floats, alone: Flags, outer: Floats) -> float:
+    """Replace sums over hits and misses (2, N) by their logs, and return `cost_of` them.
+
+    NaN, and the sums as they were, if one is too small to be accurate. Rows without a hit get −inf.
+    """
+    for i in range(alone.size):
+        if not (alone[i] or sums[0, i] >= SMALLEST_SUM) or not sums[1, i] >= SMALLEST_SUM:
+            return np.nan
+    for i in range(alone.size):
+        sums[0, i] = -np.inf if alone[i] else math.log(sums[0, i])
+        sums[1, i] = math.log(sums[1, i])
+    return cost_of(sums[0], sums[1], alone, outer)
+
+
+@njit()
+def rates_of(logs: Floats, outer: Floats) -> Floats:
+    """outer/Σ exp(−q/σ) from the logs of such sums; empty if one is too small to be accurate."""
+    rates = np.empty(logs.size)
+    for i in range(logs.size):
+        if not logs[i] >= _SMALLEST_LOG:
+            return np.empty(0)
+        rates[i] = outer[i] * math.exp(-logs[i])
+    return rates
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -23,6 +23,7 @@ from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Place = int | np.intp
 
 
 BLOCK = 384
@@ -34,10 +35,10 @@ fit the cache, and rows whose size is a power of two (4 kB) conflict in it.
 
 
 @njit(fastmath=ELEMENTWISE, inline="always")
-def _products_on_diagonal(D: Floats, U: Floats, a: int, n: int, T: Floats) -> None:
+def _products_on_diagonal(D: Floats, at: Place, U: Floats, a: int, n: int, T: Floats) -> None:
     """t_a = Σ_b U_ab d_b over the diagonal tile, into T."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
-    d0, d1, d2, d3 = D[a], D[a + 1], D[a + 2], D[a + 3]
+    d0, d1, d2, d3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
     u00, u01, u02, u03 = U[a, a], U[a, a + 1], U[a, a + 2], U[a, a + 3]
     u11, u12, u13 = U[a + 1, a + 1], U[a + 1, a + 2], U[a + 1, a + 3]
     u22, u23, u33 = U[a + 2, a + 2], U[a + 2, a + 3], U[a + 3, a + 3]
@@ -50,10 +51,10 @@ def _products_on_diagonal(D: Floats, U: Floats, a: int, n: int, T: Floats) -> No
 
 
 @njit(fastmath=ELEMENTWISE, inline="always")
-def _add_products(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
+def _add_products(D: Floats, at: Place, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
     """t_a += Σ_b U_ab d_b over an off-diagonal tile."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
-    d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
+    d0, d1, d2, d3 = D[b, at:], D[b + 1, at:], D[b + 2, at:], D[b + 3, at:]
     u00, u01, u02, u03 = U[a, b], U[a, b + 1], U[a, b + 2], U[a, b + 3]
     u10, u11, u12, u13 = U[a + 1, b], U[a + 1, b + 1], U[a + 1, b + 2], U[a + 1, b + 3]
     u20, u21, u22, u23 = U[a + 2, b], U[a + 2, b + 1], U[a + 2, b + 2], U[a + 2, b + 3]
@@ -75,10 +76,10 @@ def _add_products(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> No
 
 
 @njit(fastmath=ELEMENTWISE, inline="always")
-def _add_last_two(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
+def _add_last_two(D: Floats, at: Place, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
     """t_a += Σ_b U_ab d_b over the two remaining columns b."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
-    d0, d1 = D[b], D[b + 1]
+    d0, d1 = D[b, at:], D[b + 1, at:]
     u00, u01, u10, u11 = U[a, b], U[a, b + 1], U[a + 1, b], U[a + 1, b + 1]
     u20, u21, u30, u31 = U[a + 2, b], U[a + 2, b + 1], U[a + 3, b], U[a + 3, b + 1]
     for p in range(n):
@@ -90,23 +91,24 @@ def _add_last_two(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> No
 
 
 @njit(fastmath=ELEMENTWISE, inline="always")
-def _add_rows(D: Floats, a: int, n: int, T: Floats, q: Floats) -> None:
+def _add_rows(D: Floats, at: Place, a: int, n: int, T: Floats, q: Floats) -> None:
     """q += Σ_a d_a t_a over four features."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
-    d0, d1, d2, d3 = D[a], D[a + 1], D[a + 2], D[a + 3]
+    d0, d1, d2, d3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
     for p in range(n):
         q[p] = q[p] + d0[p] * t0[p] + d1[p] * t1[p] + d2[p] * t2[p] + d3[p] * t3[p]
 
 
 @njit(fastmath=ELEMENTWISE)
-def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None:
+def block_quadratics(D: Floats, at: Place, U: Floats, n: int, q: Floats, T: Floats) -> None:
     """q_p = Σ_ab W_ab d_ap d_bp, U being the upper triangle of W with off-diagonal entries doubled.
 
-    The number of features is even: four at a time, and two if they remain.
+    The differences are the n columns of D from `at` on. The number of features is even: four at a
+    time, and two if they remain.
     """
     tiled = D.shape[0] // 4 * 4
     if tiled < D.shape[0]:
-        d0, d1 = D[tiled], D[tiled + 1]
+        d0, d1 = D[tiled, at:], D[tiled + 1, at:]
         u00, u01, u11 = U[tiled, tiled], U[tiled, tiled + 1], U[tiled + 1, tiled + 1]
         for p in range(n):
             q[p] = d0[p] * (u00 * d0[p] + u01 * d1[p]) + u11 * d1[p] * d1[p]
@@ -114,18 +116,18 @@ def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None
         for p in range(n):
             q[p] = 0.0
     for a in range(0, tiled, 4):
-        _products_on_diagonal(D, U, a, n, T)
+        _products_on_diagonal(D, at, U, a, n, T)
         for b in range(a + 4, tiled, 4):
-            _add_products(D, U, a, b, n, T)
+            _add_products(D, at, U, a, b, n, T)
         if tiled < D.shape[0]:
-            _add_last_two(D, U, a, tiled, n, T)
-        _add_rows(D, a, n, T, q)
+            _add_last_two(D, at, U, a, tiled, n, T)
+        _add_rows(D, at, a, n, T, q)
 
 
 @njit(fastmath=SUM, inline="always")
-def _sum_on_diagonal(D: Floats, a: int, n: int, E: Floats, S: Floats) -> None:
+def _sum_on_diagonal(D: Floats, at: Place, a: int, n: int, E: Floats, S: Floats) -> None:
     """S_ab += Σ_p e_ap d_bp over the upper triangle of the diagonal tile."""
-    d0, d1, d2, d3 = D[a], D[a + 1], D[a + 2], D[a + 3]
+    d0, d1, d2, d3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s02 = s03 = s11 = s12 = s13 = s22 = s23 = s33 = 0.0
     for p in range(n):
@@ -153,9 +155,9 @@ def _sum_on_diagonal(D: Floats, a: int, n: int, E: Floats, S: Floats) -> None:
 
 
 @njit(fastmath=SUM, inline="always")
-def _sum_of_tile(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
+def _sum_of_tile(D: Floats, at: Place, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
     """S_ab += Σ_p e_ap d_bp over an off-diagonal tile."""
-    d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
+    d0, d1, d2, d3 = D[b, at:], D[b + 1, at:], D[b + 2, at:], D[b + 3, at:]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s02 = s03 = 0.0
     s10 = s11 = s12 = s13 = 0.0
@@ -199,9 +201,9 @@ def _sum_of_tile(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> Non
 
 
 @njit(fastmath=SUM, inline="always")
-def _sum_of_last_two(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
+def _sum_of_last_two(D: Floats, at: Place, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
     """S_ab += Σ_p e_ap d_bp over the two remaining columns b."""
-    d0, d1 = D[b], D[b + 1]
+    d0, d1 = D[b, at:], D[b + 1, at:]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0
     for p in range(n):
@@ -225,9 +227,9 @@ def _sum_of_last_two(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) ->
 
 
 @njit(fastmath=SUM, inline="always")
-def _sum_of_corner(D: Floats, a: int, c: Floats, n: int, S: Floats) -> None:
+def _sum_of_corner(D: Floats, at: Place, a: int, c: Floats, n: int, S: Floats) -> None:
     """S_ab += Σ_p c_p d_ap d_bp over the last two features, which make no tile."""
-    d0, d1 = D[a], D[a + 1]
+    d0, d1 = D[a, at:], D[a + 1, at:]
     s00 = s01 = s11 = 0.0
     for p in range(n):
         e0, e1 = c[p] * d0[p], c[p] * d1[p]
@@ -240,9 +242,9 @@ def _sum_of_corner(D: Floats, a: int, c: Floats, n: int, S: Floats) -> None:
 
 
 @njit(fastmath=ELEMENTWISE, inline="always")
-def _weigh(D: Floats, a: int, c: Floats, n: int, E: Floats) -> None:
+def _weigh(D: Floats, at: Place, a: int, c: Floats, n: int, E: Floats) -> None:
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
-    d0, d1, d2, d3 = D[a], D[a + 1], D[a + 2], D[a + 3]
+    d0, d1, d2, d3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
     for p in range(n):
         e0[p] = c[p] * d0[p]
         e1[p] = c[p] * d1[p]
@@ -251,18 +253,18 @@ def _weigh(D: Floats, a: int, c: Floats, n: int, E: Floats) -> None:
 
 
 @njit(fastmath=SUM)
-def block_scatter(D: Floats, c: Floats, n: int, S: Floats, E: Floats) -> None:
-    """S_ab += Σ_p c_p d_ap d_bp over a ≤ b, for an even number of features."""
+def block_scatter(D: Floats, at: Place, c: Floats, n: int, S: Floats, E: Floats) -> None:
+    """S_ab += Σ_p c_p d_ap d_bp over a ≤ b and n columns of D from `at` on; A is even."""
     tiled = D.shape[0] // 4 * 4
     for a in range(0, tiled, 4):
-        _weigh(D, a, c, n, E)
-        _sum_on_diagonal(D, a, n, E, S)
+        _weigh(D, at, a, c, n, E)
+        _sum_on_diagonal(D, at, a, n, E, S)
         for b in range(a + 4, tiled, 4):
-            _sum_of_tile(D, a, b, n, E, S)
+            _sum_of_tile(D, at, a, b, n, E, S)
         if tiled < D.shape[0]:
-            _sum_of_last_two(D, a, tiled, n, E, S)
+            _sum_of_last_two(D, at, a, tiled, n, E, S)
     if tiled < D.shape[0]:
-        _sum_of_corner(D, tiled, c, n, S)
+        _sum_of_corner(D, at, tiled, c, n, S)
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -340,6 +342,29 @@ def spread(q: Floats, i: int, j: int, n: int, values: Floats) -> None:
 
 
 @njit()
+def all_differences(XT: Floats) -> Floats:
+    """|x_i − x_j| of all pairs of rows j > i, as (A, N (N − 1) / 2)."""
+    A, N = XT.shape
+    D = np.empty((A, N * (N - 1) // 2))
+    at: Any = np.intp(0)
+    for i in range(N - 1):
+        all_distances(XT, i, i + 1, D, at, N - i - 1)
+        at += N - i - 1
+    return D
+
+
+@njit()
+def quadratics_of(D: Floats, U: Floats, q: Floats) -> None:
+    """As `pair_quadratics` of all rows, from `all_differences`."""
+    pairs = D.shape[1]
+    T, values = np.empty((4, BLOCK)), np.empty(pairs)
+    for at in range(0, pairs, BLOCK):
+        n = min(BLOCK, pairs - at)
+        block_quadratics(D, at, U, n, values[at:], T)
+    spread(q, 0, 1, pairs, values)
+
+
+@njit()
 def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> None:
     """Write q(x_i, x_j) of rows start ≤ i < stop, j > i, into the upper triangle of q."""
     A, N = XT.shape
@@ -348,8 +373,12 @@ def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> 
     while i < stop and i < N - 1:
         first_i, first_j = i, j
         n, i, j = _fill_pairs(XT, i, j, stop, D)
-        block_quadratics(D, U, n, buffer, T)
+        block_quadratics(D, np.intp(0), U, n, buffer, T)
         spread(q, first_i, first_j, n, buffer)
+
+
+_MOST = 0.7
+"""If more of the coefficients than this share are large, none is left out."""
 
 
 @njit()
@@ -363,7 +392,7 @@ def keep_large(c: Floats, negligible: float, places: Places) -> int:
     for p in range(c.size):
         places[n] = p
         n += abs(c[p]) > negligible
-    if n > 0.7 * c.size:
+    if n > _MOST * c.size:
         return c.size
     for k in range(n):
         c[k] = c[places[k]]
@@ -401,10 +430,32 @@ def pair_scatter(
             at += n
             done += n
             if at == block:
-                block_scatter(D, c, block, S, E)
+                block_scatter(D, np.intp(0), c, block, S, E)
                 at = np.intp(0)
     if at:
-        block_scatter(D, c, at, S, E)
+        block_scatter(D, np.intp(0), c, at, S, E)
+
+
+@njit()
+def scatter_of(
+    D: Floats, XT: Floats, q: Floats, by: Shares, negligible: float, S: Floats, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """As `pair_scatter` of all rows, from `all_differences` unless few coefficients matter."""
+    N, pairs = q.shape[0], D.shape[1]
+    c, E = np.empty(pairs), np.empty((4, BLOCK))
+    at = large = 0
+    for i in range(N - 1):
+        m = N - i - 1
+        row_coefficients(q[i], i, i + 1, m, by, c[at:])
+        at += m
+    for p in range(pairs):
+        large += abs(c[p]) > negligible
+    if large <= _MOST * pairs:
+        pair_scatter(XT, q, by, negligible, S, start, stop)
+        return
+    for at in range(0, pairs, BLOCK):
+        block_scatter(D, at, c[at:], min(BLOCK, pairs - at), S, E)
 
 
 @njit(fastmath=SUM)
@@ -417,6 +468,31 @@ def row_products(T: Floats, D: Floats) -> Floats:
             total += T[p, a] * D[p, a]
         out[p] = total
     return out
+
+
+@njit()
+def weighted_columns(W: Floats) -> Places:
+    """The columns that have a weight, and one more if their number is odd, in order.
+
+    None if there are none, or if they are more than half.
+    """
+    size = W.shape[0]
+    weighted = np.zeros(size, dtype=np.bool_)
+    count = 0
+    for b in range(size):
+        for a in range(size):
+            if W[a, b] != 0.0:
+                weighted[b] = True
+                count += 1
+                break
+        if 2 * count > size:
+            return np.empty(0, dtype=np.intp)
+    spare = count % 2
+    for b in range(size):
+        if spare and not weighted[b]:
+            weighted[b] = True
+            spare = 0
+    return np.flatnonzero(weighted) if count else np.empty(0, dtype=np.intp)
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:

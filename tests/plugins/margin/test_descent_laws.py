@@ -161,6 +161,29 @@ def test_pruning_keeps_the_largest_weight_when_all_are_small():
     np.testing.assert_array_equal(prune(np.array([[0.1, 0.0], [0.0, 0.05]]), 0.5), [[1, 0], [0, 0]])
 
 
+@pytest.mark.parametrize("penalty", [0.0, 0.02])
+@pytest.mark.parametrize("sigma", [1.0, 0.01])
+def test_descents_over_one_chunk_of_pairs_or_many_are_the_same(sigma, penalty, monkeypatch):
+    # At the smaller σ sums of exponentials underflow, and trials shift them.
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((60, 6))
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(60) > 0).astype(int)
+    whole = PairSpace(X, y)
+    assert whole.differences is not None
+    for bound in ("_CHUNK", "_LEAST_CHUNK"):
+        monkeypatch.setattr(margins, bound, 400)
+    monkeypatch.setattr(margins, "_KEPT_DIFFERENCES", 0)
+    parts = PairSpace(X, y)
+    assert len(whole.chunks) == 1 < len(parts.chunks)
+    assert parts.differences is None
+    start = np.eye(6) / np.sqrt(6)
+    one, many = (descend(space, start, sigma, penalty=penalty) for space in (whole, parts))
+    assert one.iterations == many.iterations > 1
+    assert (one.step[: one.iterations] < 1).any()
+    for name in ("step", "cost", "weights"):
+        np.testing.assert_allclose(getattr(one, name), getattr(many, name), rtol=1e-9, atol=1e-12)
+
+
 # Sums over neighbours and passes over pairs that store nothing
 
 
