@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fsframe.errors import StoreError
@@ -21,6 +21,15 @@ _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }
+
+
+@contextlib.contextmanager
+def system_errors_told(what: str, advice: str = "") -> Iterator[None]:
+    """Context in which an error of the system is a StoreError: `what` failed, why, and `advice`."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}{advice}") from error
 
 
 _ENDINGS = frozenset(

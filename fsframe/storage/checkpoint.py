@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import check_destination, place_file, system_errors_told
 from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -240,10 +240,8 @@ class Checkpoint:
 
     def _unit_files(self) -> dict[int, Path]:
         """The files of finished units by their number."""
-        try:
+        with system_errors_told(f"cannot read {self.folder}"):
             found = {name: _UNITS.fullmatch(name) for name in os.listdir(self.folder)}
-        except OSError as error:
-            raise StoreError(f"cannot read {self.folder}: {error.strerror}") from error
         return {int(match[1]): self.folder / name for name, match in found.items() if match}
 
     def _sweep(self) -> None:
@@ -425,10 +423,6 @@ class FitSteps:
 
 
 def _remove(path: Path) -> None:
-    try:
+    with system_errors_told(f"cannot remove {path}"), contextlib.suppress(FileNotFoundError):
         # By the module `os`, whose calls tests/faults/harness.py watches.
         os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from fsframe.atomic import system_errors_told
 from fsframe.errors import StoreError
 from fsframe.system import (
     boot_id,
@@ -122,12 +123,8 @@ class FolderLock:
         """
         path = folder / "lock"
         while True:
-            try:
+            with system_errors_told(f"cannot write {path}", "; choose another place"):
                 descriptor = open_lock(path)
-            except OSError as error:
-                raise StoreError(
-                    f"cannot write {path}: {error.strerror}; choose another place"
-                ) from error
             try:
                 if cls._take(path, descriptor):
                     return cls(folder, descriptor)
@@ -152,14 +149,10 @@ class FolderLock:
         if holder is not None and not _dead(holder, me, locked):
             raise _held(path, holder)
         record = json.dumps(attrs.asdict(me)).encode()
-        try:
+        with system_errors_told(f"cannot write {path}", "; free space or choose another place"):
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, record)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {path}: {error.strerror}; free space or choose another place"
-            ) from error
         return True
 
     def release(self) -> None:

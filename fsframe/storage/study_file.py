@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.atomic import place_file
+from fsframe.atomic import place_file, system_errors_told
 from fsframe.errors import StoreError
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
@@ -164,10 +164,8 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
     # Reading a named pipe would block.
     regular = Path(path).is_file() or not Path(path).exists()
     require(regular, f"{where} is not a file; name a study (NAME.zip)")
-    try:
+    with system_errors_told(f"cannot read {where}"):
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise StoreError(f"cannot read {where}: {error.strerror or error}") from error
     return _read(content, where)
 
 

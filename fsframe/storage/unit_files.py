@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fsframe.registry
-from fsframe.atomic import place_file
+from fsframe.atomic import place_file, system_errors_told
 from fsframe.errors import StoreError
 from fsframe.grammar import parse_stages
 from fsframe.kinds import offered_by
@@ -171,11 +171,8 @@ class Manifest:
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """The manifest at `path`, which may be untrusted; StoreError if it is damaged or none."""
-        try:
-            with open(path, "rb") as file:
-                content = file.read(_MOST_BYTES)
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+        with system_errors_told(f"cannot read {path}"), open(path, "rb") as file:
+            content = file.read(_MOST_BYTES)
         head = _MANIFEST_HEAD.match(content)
         body = content[head.end() :] if head else b""
         if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
@@ -338,25 +335,20 @@ def read_index(path: Path) -> Mapping[Unit, Place]:
 
 def read_unit(place: Place) -> bytes:
     """The bytes of a unit, verified again; StoreError if they have changed."""
-    try:
-        with open(place.path, "rb") as file:
-            file.seek(place.offset)
-            content = file.read(place.length)
-    except OSError as error:
-        raise StoreError(f"cannot read {place.path}: {error.strerror or error}") from error
+    with system_errors_told(f"cannot read {place.path}"), open(place.path, "rb") as file:
+        file.seek(place.offset)
+        content = file.read(place.length)
     unchanged = hashlib.sha256(content).digest() == place.sha256
     require(unchanged, f"{place.path} has changed while it was in use")
     return content
 
 
+@system_errors_told("it cannot be read")
 def _content(path: Path) -> bytes:
-    try:
-        # Neither block on a named pipe nor follow a symbolic link.
-        with open(open_for_reading(path, follow=False), "rb") as file:
-            require(stat.S_ISREG(os.fstat(file.fileno()).st_mode), "it is not a file")
-            return file.read()
-    except OSError as error:
-        raise StoreError(f"it cannot be read: {error.strerror or error}") from error
+    # Neither block on a named pipe nor follow a symbolic link.
+    with open(open_for_reading(path, follow=False), "rb") as file:
+        require(stat.S_ISREG(os.fstat(file.fileno()).st_mode), "it is not a file")
+        return file.read()
 
 
 def _entries(raw: bytes) -> list[tuple[Unit, int]]:
