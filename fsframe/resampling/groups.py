@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.method.ranking import adjusted_p_values, rank_by_score
+from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.statement import RELEVANT, Statement
 from fsframe.table.arrays import freeze
@@ -437,24 +438,6 @@ def _group_values(
 Floats = NDArray[np.float64]
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class KeptColumns:
-    """The columns that a filter keeps.
-
-    Parameters
-    ----------
-    selected : (k,) intp
-        Best first.
-    tables : dict
-        ``p_values``, if rows are independent, and ``q_values`` where `alpha` is given.
-    notes : tuple of str
-    """
-
-    selected: NDArray[np.intp]
-    tables: dict[str, Floats]
-    notes: tuple[str, ...]
-
-
 # attrs would take the parameters of Selector for its own if it were no attrs class, and prefer
 # them to those of a second base.
 @attrs.frozen(kw_only=True, auto_attribs=False)
@@ -496,8 +479,11 @@ class FilterWithTests(Selector):
 
     def significant_columns(
         self, scores: Floats, p_values: Floats, data: Dataset, default: int
-    ) -> KeptColumns:
+    ) -> Selection:
         """The `top` best columns by `scores`, or with `alpha` those whose q is at most `alpha`.
+
+        Its tables are ``p_values``, if rows are independent, and ``q_values`` where `alpha` is
+        given.
 
         Parameters
         ----------
@@ -524,7 +510,7 @@ class FilterWithTests(Selector):
         if self.alpha is None:
             kept = rank_by_score(scores, self.keep_count(scores.size, default))
             tables = {} if data.together is not None else {"p_values": p_values}
-            return KeptColumns(selected=kept, tables=tables, notes=())
+            return Selection(selected=kept, scores=scores, tables=tables)
         q_values = adjusted_p_values(p_values, self.correction)
         significant = q_values <= self.alpha
         ranked = rank_by_score(scores)
@@ -537,6 +523,5 @@ class FilterWithTests(Selector):
                 f"{data.feature_names[best]}, has p = {p_values[best]:.2g}, "
                 f"q = {q_values[best]:.2g}",
             )
-        return KeptColumns(
-            selected=kept, tables={"p_values": p_values, "q_values": q_values}, notes=notes
-        )
+        tables = {"p_values": p_values, "q_values": q_values}
+        return Selection(selected=kept, scores=scores, tables=tables, warnings=notes)

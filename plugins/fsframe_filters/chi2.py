@@ -118,7 +118,7 @@ class Chi2(FilterWithTests, ScoredFilter):
         first = self.columns_given(data)
         others = tested.selected[~np.isin(tested.selected, first)]
         kept = np.concatenate([first, others[~np.isnan(ranked.scores[others])]])
-        return attrs.evolve(ranked, selected=kept, warnings=(*ranked.warnings, *tested.notes))
+        return attrs.evolve(ranked, selected=kept, warnings=(*ranked.warnings, *tested.warnings))
 
 
 def _fisher_of_tables(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -262,10 +262,7 @@ class AnovaF(FilterWithTests):
                 "they are exact",
             )
         tested = self.significant_columns(scores, np.exp(log_p), data, DEFAULT_COUNT)
-        return Selection(
-            selected=tested.selected, scores=scores, tables=tested.tables,
-            warnings=(*notes, *tested.notes),
-        )  # fmt: skip
+        return attrs.evolve(tested, warnings=(*notes, *tested.warnings))
 
     def _ranked_by_p(self, data: Dataset) -> bool:
         """Whether features are ranked by p, as F with different degrees of freedom must be."""

@@ -334,10 +334,7 @@ class CoxScore(FilterWithTests):
                 permuted[start:stop] = permutation_p_values(block, times)
         p_values = np.maximum(2.0 * special.ndtr(-np.abs(z)), permuted)
         tested = self.significant_columns(z**2, p_values, data, DEFAULT_COUNT)
-        return Selection(
-            selected=tested.selected, scores=z**2, tables={**tested.tables, "z_score": z},
-            warnings=tested.notes,
-        )  # fmt: skip
+        return attrs.evolve(tested, tables={**tested.tables, "z_score": z})
 
 
 @attrs.frozen(kw_only=True, eq=False)
