@@ -14,5 +14,5 @@ _OF_ITS_CHAIN = {
 EXCEPTIONS = {"cross-validation": _OF_ITS_CHAIN, "stability-study": _OF_ITS_CHAIN}
 TRIED_AS = {
     "cross-validation": "cross-validation:base=(relieff:top=2 knn),folds=3,repeats=2",
-    "stability-study": "stability-study:base=relieff:top=2",
+    "stability-study": "stability-study:base=relieff:top=2,n=9",
 }

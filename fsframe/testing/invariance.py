@@ -153,12 +153,12 @@ class InvarianceChecks(SelectorChecks):
         back = Selection(
             selected=order[selection.selected], scores=selection.scores[np.argsort(order)]
         )
-        assert_close(back, self._result(data), "with shuffled columns", self.rtol)
+        assert_close(back, self._plain(), "with shuffled columns", self.rtol)
 
     def test_order_of_rows_does_not_matter(self) -> None:
         data = self.table()
         rows = shuffled(data.n_samples, 2)
-        self._assert_unchanged(data.take_rows(rows), data, "with shuffled rows")
+        self._assert_unchanged(data.take_rows(rows), self._plain(), "with shuffled rows")
 
     def test_names_do_not_matter(self) -> None:
         data = self.table()
@@ -166,24 +166,24 @@ class InvarianceChecks(SelectorChecks):
         labels = np.array([f"c{code}" for code in data.y]) if named else data.y
         names = [f"größe {i}" for i in range(data.n_features)]
         selection = self._result(Dataset.from_arrays(data.X, labels, names, task=data.task))
-        assert_equal(selection, self._result(data), "with other names", besides=("warnings",))
+        assert_equal(selection, self._plain(), "with other names", besides=("warnings",))
 
     def test_order_of_classes_does_not_matter(self) -> None:
         data = self._of_classes()
         turned = data.with_labels(data.n_classes - 1 - data.y)
-        self._assert_unchanged(turned, data, "with classes in reverse")
+        self._assert_unchanged(turned, self._plain(), "with classes in reverse")
         # A method that takes codes for numbers may not notice that three classes are reversed.
         data = tables.classes(45, n_classes=3)
         if list(self.make().task_problems(data)):
             return
         turned = data.with_labels((data.y + 1) % 3)
-        self._assert_unchanged(turned, data, "with three classes turned")
+        self._assert_unchanged(turned, self._result(data), "with three classes turned")
 
     def test_scale_changes_nothing(self) -> None:
         data = self.table()
         powers = 2.0 ** np.array([3, -5, 0, 7, -2, 11])
         scaled = tables.with_columns(data, data.X * powers[: data.n_features])
-        self._assert_unchanged(scaled, data, "with other units")
+        self._assert_unchanged(scaled, self._plain(), "with other units")
 
     def test_a_constant_column_comes_last(self) -> None:
         data = self.table()
@@ -215,12 +215,12 @@ class InvarianceChecks(SelectorChecks):
     def test_counts_of_one_change_nothing(self) -> None:
         data = self.table()
         ones = data.with_counts(np.ones(data.n_samples, dtype=np.int64))
-        self._assert_unchanged(ones, data, "with counts of 1", 1e-12)
+        self._assert_unchanged(ones, self._plain(), "with counts of 1", 1e-12)
 
     def test_rows_with_count_zero_are_left_out(self) -> None:
         data = self.table()
         counts = (np.arange(data.n_samples) % 7 > 1).astype(np.int64)
-        without = data.take_rows(np.flatnonzero(counts))
+        without = self._result(data.take_rows(np.flatnonzero(counts)))
         self._assert_unchanged(data.with_counts(counts), without, "with rows left out", 1e-9)
 
     def test_counts_equal_copies(self) -> None:
@@ -240,15 +240,15 @@ class InvarianceChecks(SelectorChecks):
         data = self.table()
         only_if(self.make().takes_counts, "counts are not taken; rows are copied")
         threes = data.with_counts(np.full(data.n_samples, 3))
-        self._assert_unchanged(threes, data, "with every count 3")
+        self._assert_unchanged(threes, self._plain(), "with every count 3")
 
     # Threads, memory and batches, and parameters that have an effect
 
     def test_threads_of_linear_algebra_change_no_bit(self) -> None:
         from threadpoolctl import threadpool_limits
 
-        # Large enough for a library to divide its products among threads.
-        data = self.table(60, 130)
+        # Large enough for a library to divide its products among threads: more than 2^18 steps.
+        data = self.table(64, 72)
         with threadpool_limits(1, user_api="blas"):
             one = self._result(data, run=Run(entropy=1))
         with threadpool_limits(2, user_api="blas"):
@@ -311,7 +311,8 @@ class InvarianceChecks(SelectorChecks):
         assert_first(self._result(tables.followed()), 4, "is the target with a little noise")
 
     def test_every_parameter_has_an_effect(self) -> None:
-        method, data = self.make(), self.table()
+        # Whether a parameter is read does not depend on the number of rows.
+        method, data = self.make(), self.table(48)
         X = data.X.copy()
         X[::9, 2] = np.nan
         holed = tables.with_columns(data, X)

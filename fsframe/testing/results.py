@@ -78,11 +78,8 @@ class FitChecks(MethodChecks, CallChecks):
 
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
         data = self.table(1200, 4)
-        one = self._result(data, run=Run(entropy=1, threads=1))
-        for threads in (2, 3):
-            result = self._result(data, run=Run(entropy=1, threads=threads))
-            what = f"with {threads} threads and {data.n_samples} rows"
-            self._assert_same_bits(result, one, what)
+        one, three = (self._result(data, run=Run(entropy=1, threads=n)) for n in (1, 3))
+        self._assert_same_bits(three, one, f"with three threads and {data.n_samples} rows")
 
 
 class SelectorChecks(FitChecks):
@@ -90,11 +87,19 @@ class SelectorChecks(FitChecks):
 
     kind = Selector
     gives: ClassVar[frozenset[str] | None] = None
+    _found: ClassVar[Selection]
 
     def _result(
         self, data: Dataset, upstream: Selection | None = None, **options: Any
     ) -> Selection:
         return self.make().select(data, upstream, **options)
+
+    def _plain(self) -> Selection:
+        """The result for `table`, computed once for all checks that compare others with it."""
+        suite = type(self)
+        if "_found" not in vars(suite):
+            suite._found = self._result(self.table())
+        return suite._found
 
     def _assert_same_bits(self, result: Selection, expected: Selection, what: str) -> None:
         assert_equal(result, expected, what)
@@ -131,11 +136,11 @@ class SelectorChecks(FitChecks):
         return not {*checks} & {*self.exceptions}
 
     def _assert_unchanged(
-        self, other: Dataset, data: Dataset, what: str, rtol: float | None = None
+        self, other: Dataset, expected: Selection, what: str, rtol: float | None = None
     ) -> None:
-        """Assert that columns of the `other` table are kept and scored as those of `data`."""
+        """Assert that columns of the `other` table are kept and scored as in `expected`."""
         tolerance = self.rtol if rtol is None else rtol
-        assert_close(self._result(other), self._result(data), what, tolerance)
+        assert_close(self._result(other), expected, what, tolerance)
 
     def _refuses(self, data: Dataset, what: str) -> bool:
         """Whether the method declares that it refuses this table; asserts that it then does."""
@@ -238,19 +243,18 @@ class ResultChecks(SelectorChecks):
         assert method.tasks and method.tasks <= known, f"tasks must be among {known}"
 
     def _check_pickled(self) -> None:
-        selection = self._result(self.table())
+        selection = self._plain()
         assert_equal(pickle.loads(pickle.dumps(selection)), selection, "the pickled result")
 
     def test_result_is_sound(self) -> None:
-        data = self.table()
-        selection = self._result(data)
-        assert_sound(selection, data)
+        selection = self._plain()
+        assert_sound(selection, self.table())
         assert selection.selected.size, "nothing was kept of a table with two informative columns"
 
     def test_what_the_entry_promises_is_given(self) -> None:
         gives: Any = self.gives
         only_if(gives is not None, "it is not registered")
-        selection = self._result(self.table())
+        selection = self._plain()
         known = ("weights", "pair-weights", "instance-weights", "fill")
         given = [key for key in known if getattr(selection, key.replace("-", "_")) is not None]
         extra = [key for key in given if key not in gives]
@@ -262,21 +266,21 @@ class ResultChecks(SelectorChecks):
         only_if(self.make().univariate, "it does not declare univariate")
         data = self.table()
         few = np.arange(0, data.n_features, 2)
-        scores = self._result(data).scores[few]
+        scores = self._plain().scores[few]
         alone = self._result(data.take_columns(few)).scores
         assert np.allclose(alone, scores, self.rtol, equal_nan=True), (
             "scores change when other columns are left out, though it declares univariate"
         )
 
     def test_kept_columns_come_best_first(self) -> None:
-        selection = self._result(self.table())
+        selection = self._plain()
         scores = selection.scores[selection.selected]
         slack = 1e-9 * np.nanmax(np.abs(selection.scores), initial=0.0)
         assert (np.diff(scores) <= slack).all(), f"scores in the order kept: {scores.tolist()}"
 
     def test_a_column_that_separates_the_classes_comes_first(self) -> None:
         if "classification" not in self.make().tasks:
-            assert_first(self._result(self.table()), 1, "determines the target")
+            assert_first(self._plain(), 1, "determines the target")
             return
         for column in (0, 4):
             selection = self._result(tables.planted(column))
@@ -300,7 +304,7 @@ class ResultChecks(SelectorChecks):
         )
 
     def test_arrays_of_the_model_are_declared(self) -> None:
-        selection = self._result(self.table())
+        selection = self._plain()
         missing = sorted({*selection.model} - {*selection.model_columns})
         assert not missing, (
             f"model_columns does not say which axes of {', '.join(missing)} run over columns "
@@ -312,7 +316,7 @@ class ResultChecks(SelectorChecks):
         only_if(in_any_order, "it depends on the order of columns")
         data = self.table()
         order = shuffled(data.n_features, 1)
-        selection, turned = self._result(data), self._result(data.take_columns(order))
+        selection, turned = self._plain(), self._result(data.take_columns(order))
         for name, axes in selection.model_columns.items():
             expected, array = selection.model[name], turned.model[name]
             for axis in axes:
@@ -378,7 +382,7 @@ class ResultChecks(SelectorChecks):
     def test_p_values_hold_their_level_given_covariates(self) -> None:
         method = self.make()
         itself = not method.wrapping and method.adjusts()
-        given = itself and p_values_of(method.select(self.table()))
+        given = itself and p_values_of(self._plain())
         only_if(given, "it gives no p-values that are adjusted for covariates")
         draw = drawing(8)
         z = np.arange(240) % 3.0
@@ -397,7 +401,7 @@ class ResultChecks(SelectorChecks):
         method = self.make()
         taken = {"classification", "regression"} & method.tasks
         only_if(taken, "it takes neither classes nor numeric targets")
-        only_if(p_values_of(method.select(self.table())), "it gives no p-values")
+        only_if(p_values_of(self._plain()), "it gives no p-values")
         data = self._noise_in_groups()
         only_if(not list(method.role_problems(data)), "it refuses a table with groups")
         # A method that neither samples nor permutes leaves groups as they are.
