@@ -95,11 +95,11 @@ def test_no_other_module_uses_what_only_some_systems_have() -> None:
         assert f": {name}" in here, name
 
 
-# Imports what fsframe needs first: those libraries look at the real system.
+# Imports what is needed first: those libraries look at the real system.
 PRETEND = """
 import sys, json, os, signal
 system, missing = {system!r}, {missing!r}
-import click, h5py, llvmlite, matplotlib, numba, numpy, polars, pluggy, scipy, sklearn
+import {first}
 import multiprocessing.connection, concurrent.futures.process, socket, subprocess, tempfile, shutil
 import threadpoolctl, urllib.request
 threadpoolctl.threadpool_info = list  # Some of its versions ask for libraries of Windows.
@@ -119,6 +119,8 @@ from tests.same_process import fsframe
 done = [fsframe(*words) for words in {words!r}]
 print(json.dumps([missing_protections(), *([each.code, each.out, each.err] for each in done)]))
 """
+FOR_COMMANDS = "asyncio, click, h5py, llvmlite, numba, numpy, pluggy, scipy"
+FOR_TESTS = f"{FOR_COMMANDS}, matplotlib, polars, sklearn"
 TESTS = """
 import pytest
 print("ended", int(pytest.main({words!r})))
@@ -147,6 +149,7 @@ def pretend(name: str, then: str, words: object, folder: Path) -> str:
     without = WITHOUT[name]
     code = PRETEND.format(
         system=name,
+        first=FOR_TESTS if then == TESTS else FOR_COMMANDS,
         missing={module: without[module] for module in ("os", "signal")},
         modules=without["modules"],
         then=then.format(words=words),
@@ -197,7 +200,7 @@ _EVERYTHING = ["core", "table", "storage"]
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("win32", ["core/test_grammar.py", "storage/units/test_unit_files.py"]),
+        ("win32", ["core/test_registry.py", "storage/units/test_unit_files.py"]),
         pytest.param("win32", _EVERYTHING, marks=pytest.mark.slow),
         pytest.param("darwin", _EVERYTHING, marks=pytest.mark.slow),
     ],
@@ -207,7 +210,7 @@ def test_the_core_of_the_suite_can_be_collected_and_begun(name, parts, tmp_path)
     # pytest itself asks for consoles of Windows where it captures descriptors.
     words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
     # All are collected; one module passes, and a test is chosen that uses what Windows lacks.
-    chosen = ["-k", "test_grammar or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
+    chosen = ["-k", "test_registry or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
     said = pretend(name, TESTS, [*words, *chosen, *folders], tmp_path)
     assert "ended 0" in said, said[-2000:]
     assert int(re.search(r"(\d+) passed", said)[1]) > 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -200,6 +201,7 @@ def test_every_chain_of_the_table_runs(gaps: bool) -> None:
         data = Dataset.from_arrays(X, labels[task], task=None if event else task, **event)
         Chain.parse(text).check_request(data)
         few = text.replace("} ipss", "} ipss:pairs=10")
+        few = re.sub(r'"n_estimators":\d+', '"n_estimators":10', few)
         few += ":n=20,permutations=30,permuted_n=2" if text.endswith(" npfs") else ""
         assert 0 in Chain.parse(few).select(data, seed=0).selected, rule.tables
 
