@@ -88,24 +88,28 @@ as text if it is nominal, or subtract a constant
         return
     large = (given.max(axis=0) > EXACT) | (given.min(axis=0) < -EXACT)
     for column in np.flatnonzero(large).tolist():
-        levels = np.unique(given[:, column])
-        same = np.flatnonzero(np.diff(levels.astype(np.float64)) == 0)
-        if same.size:
-            raise DataError(
-                f"{where or f'column {column + 1}'} holds whole numbers above 2^53, of which "
-                f"64-bit numbers cannot tell {levels[same[0]]} from {levels[same[0] + 1]}; leave "
-                "it out if it is an identifier, give it as text if it is nominal, or subtract a "
-                "constant"
-            )
+        _check_levels(np.unique(given[:, column]), where or f"column {column + 1}")
 
 
-_WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
+def _check_levels(levels: NDArray[Any], where: str) -> None:
+    """Raise DataError if two of these whole numbers, in ascending order, have the same float64."""
+    same = np.flatnonzero(np.diff(levels.astype(np.float64)) == 0)
+    if same.size:
+        raise DataError(
+            f"{where} holds whole numbers above 2^53, of which 64-bit numbers cannot tell "
+            f"{levels[same[0]]} from {levels[same[0] + 1]}; leave it out if it is an identifier, "
+            "give it as text if it is nominal, or subtract a constant"
+        )
+
+
+# More digits make no finite float64.
+_WHOLE = re.compile(r"[+-]?[0-9]{16,308}")
 
 
 def check_spelled(texts: Iterable[str], where: str) -> None:
     """Refuse a column in which two whole numbers, as spelled, become the same float64."""
     whole = {int(text) for text in texts if _WHOLE.fullmatch(text)}
-    check_whole(np.array(sorted(whole))[:, None], where)
+    _check_levels(np.array(sorted(whole), dtype=object), where)
 
 
 def as_whole(values: NDArray[Any]) -> NDArray[Any]:

@@ -113,6 +113,15 @@ def test_columns_with_levels_of_names_are_named_by_their_tuple():
         fsframe.read(frame, label=("h", "k"), drop=[("h", "whom")])
 
 
+def test_whole_numbers_of_more_than_64_bits_are_told_apart_or_refused(tmp_path):
+    numbers = [10**20 + k for k in range(4)]
+    frame = polars.DataFrame({"a": numbers, "k": [*"uvuv"]}, schema_overrides={"a": polars.Int128})
+    frame.write_csv(tmp_path / "table.csv")
+    for table in (frame, tmp_path / "table.csv"):
+        with pytest.raises(DataError, match="cannot tell 1000000000000000000"):
+            fsframe.read(table, label="k")
+
+
 def test_what_a_masked_array_hides_is_missing():
     X = np.ma.masked_greater(np.array([[1.0, 99.0], [2, 5], [3, 4], [4, 3]]), 50)
     assert np.isnan(Dataset.from_arrays(X, [0, 1, 0, 1]).X).tolist() == [[False, True]] + 3 * [
