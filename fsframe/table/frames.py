@@ -78,7 +78,8 @@ def appended(frame: Any, columns: Mapping[str, Any]) -> Any:
     """The frame with further columns, by their names; pyarrow becomes polars."""
     frame = _without_arrow(frame)
     if hasattr(frame, "iloc"):
-        return frame.assign(**columns)
+        # Names of several levels cannot be joined by plain ones.
+        return frame.set_axis(frame_names(frame), axis=1).assign(**columns)
     import polars
 
     return frame.with_columns(
@@ -162,8 +163,11 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):
+    except TypeError:
         return True
+    except ValueError:
+        # An array, which has no single truth value.
+        return False
 
 
 def is_frame(given: Any) -> bool:
@@ -256,7 +260,7 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
             continue
         if len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values()):
             raise DataError(
-                f"the {what} have the index of the frame in another order, and rows are matched by "
+                f"{what}: the index is that of the frame in another order, and rows are matched by "
                 "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
             )
 
@@ -278,9 +282,10 @@ def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, 
         names[role] = name
         arrays[name] = array = np.asarray(values)
         if array.shape != (len(frame),):
+            flat = array.shape == (len(frame), 1)
             raise DataError(
-                f"{role} has shape {array.shape}, the table {len(frame)} rows; give one value for "
-                "each row"
+                f"{role} has shape {array.shape}, the table {len(frame)} rows; give "
+                + ("numpy.ravel(y)" if flat else "one value for each row")
             )
     return appended(frame, arrays), names
 

@@ -111,6 +111,9 @@ def test_columns_with_levels_of_names_are_named_by_their_tuple():
         assert left.feature_names == data.feature_names
     with pytest.raises(DataError, match=r"there is no column \"\('h', 'whom'\)\""):
         fsframe.read(frame, label=("h", "k"), drop=[("h", "whom")])
+    features, y = frame[[("g", "a"), ("h", "who")]], ["u", "v", "u", "v"]
+    apart = fsframe.select("anova-f:top=1", features, label=y, drop=("h", "who"))
+    assert apart.selected_names == data.feature_names
 
 
 def test_whole_numbers_of_more_than_64_bits_are_told_apart_or_refused(tmp_path):
@@ -120,6 +123,13 @@ def test_whole_numbers_of_more_than_64_bits_are_told_apart_or_refused(tmp_path):
     for table in (frame, tmp_path / "table.csv"):
         with pytest.raises(DataError, match="cannot tell 1000000000000000000"):
             fsframe.read(table, label="k")
+
+
+def test_arrays_in_cells_are_not_taken_for_missing_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [np.zeros(2)] * 4, "b": [1.0, 2, 4, 3], "k": [*"uvuv"]})
+    with pytest.raises(UntidyTableError, match=r"column 'a': '\[0\. 0\.\]' is not a number"):
+        fsframe.read(frame, label="k")
 
 
 def test_what_a_masked_array_hides_is_missing():
@@ -381,6 +391,8 @@ def test_labels_beside_a_frame_come_with_all_other_roles(home: str) -> None:
     assert run.selected_names == ("b",) and run.data.sha256 == same.sha256
     with pytest.raises(DataError, match=r"label has shape \(39,\), the table 40 rows"):
         fsframe.select("anova-f", given, label=y[1:], drop=["a"])
+    with pytest.raises(DataError, match=r"shape \(40, 1\), the table 40 rows; give numpy\.ravel"):
+        fsframe.select("anova-f", given, label=y[:, None], drop=["a"])
 
 
 def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
