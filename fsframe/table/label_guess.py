@@ -257,13 +257,17 @@ def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows:
     quarters of the others, without those about features, are numbers.
     """
     first, *others = columns
-    if len(others) <= _FEW or first.kind != "text" or not looks_like_identifier(first, n_rows):
+    named = set(name_words(first.name)) & OF_FEATURES
+    # Symbols of genes may be missing, or stand for several features.
+    names_rows = looks_like_identifier(first, n_rows) or (
+        named and 10 * first.different >= 9 * n_rows
+    )
+    if len(others) <= _FEW or first.kind != "text" or not names_rows:
         return False
     if all(looks_measured(c.kind, c.different, n_rows) for c in others):
         return not guess.sure
     others = [c for c in others if not _about_features(c.name)]
     numbers = sum(c.kind in ("number", "whole number") for c in others)
-    named = set(name_words(first.name)) & OF_FEATURES
     taken = columns[guess.place]
     number = taken.kind in ("number", "whole number") and not is_likely_label(taken)
     no_label = number or _about_features(taken.name)

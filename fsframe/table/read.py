@@ -141,6 +141,9 @@ def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
     return open_table(_beside(given, path), spelling, one_column=True)
 
 
+_TURNED = "; its features look to be in rows, which must be samples: turn it, and save it again"
+
+
 def _with_names(table: Table, path: Path, kind: str, form: Form) -> Table:
     """A text or arrays without names of columns, with the names from a file.
 
@@ -155,7 +158,8 @@ def _with_names(table: Table, path: Path, kind: str, form: Form) -> Table:
         raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
     width = table.n_fields
     if len(names) != width:
-        raise DataError(f"{file} has {len(names)} names, and {path} has {width} columns")
+        turned = _TURNED if len(names) == table.n_rows else ""
+        raise DataError(f"{file} has {len(names)} names, and {path} has {width} columns{turned}")
     numbered = [found for name in names if (found := _NUMBERED_LINE.fullmatch(name))]
     if len(numbered) == width:
         first = int(numbered[0][1])
@@ -203,7 +207,7 @@ def _with_labels(table: Table, path: Path, kind: str, form: Form, label: str | i
     if other.n_rows != rows:
         raise DataError(
             f"{file} has {other.n_rows} rows, and {path} has {rows}: a file of labels has "
-            "that of each row, in their order"
+            "that of each row, in their order" + (_TURNED if other.n_rows == table.n_fields else "")
         )
     if width > 1:
         own_first = table.column(0) if isinstance(table, Sheet) else []

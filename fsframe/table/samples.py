@@ -209,7 +209,8 @@ def _by_sample(
         notes.append(f"samples are named otherwise in {about.path.name}: {shown}")
     lost = [repr(name) for name in samples if name not in place]
     if 2 * len(lost) > len(samples):
-        turned = sum(name in place for name in others) > len(samples) - len(lost)
+        meant = sum(name in place for name in others) + len(_spelled_otherwise(others, about.names))
+        turned = meant > len(samples) - len(lost)
         turned = turned or any(_around_samples(others, about, path))
         wrong, way = ("rows", "leave out --transpose"), ("columns", "say --transpose")
         side, instead = wrong if transpose else way

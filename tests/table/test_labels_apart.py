@@ -88,6 +88,11 @@ def test_names_stand_in_a_file_too(folder: Path) -> None:
     assert any("names that occur again are numbered: 'a'" in said for said in data.warnings)
     with pytest.raises(DataError, match=r"twice.txt has 6 names, and .*y.csv has 1 column"):
         read("y.csv", labels="y.npy", names="twice.txt", header=False)
+    np.save("turned.npy", np.load("X.npy").T)
+    with pytest.raises(DataError, match="features look to be in rows, which must be samples"):
+        read("turned.npy", labels="y.npy")
+    with pytest.raises(DataError, match="features look to be in rows, which must be samples"):
+        read("turned.npy", names=moved / "features.txt")
     with pytest.raises(DataError, match=r"X.csv has names of columns, so that twice.txt"):
         read("X.csv", labels="y.npy", names="twice.txt")
 

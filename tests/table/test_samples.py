@@ -89,6 +89,14 @@ def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -
     assert data.classes == ("normal", "tumour")
 
 
+def test_features_in_rows_are_seen_although_two_have_one_name(folder: Path) -> None:
+    counts = [[f"G{j}", *map(int, abs(X[j % P]))] for j in range(40)]
+    counts[-1][0] = "G0"
+    (folder / "twice.tsv").write_text(lines([["gene_id", *NAMES], *counts]))
+    said = " ".join(command("inspect", "twice.tsv", cwd=folder).out.split())
+    assert "features are in rows, say so (--transpose)" in said
+
+
 def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
     """As counters of reads, cBioPortal and BIOM write them, before and behind the samples."""
     names = ["Geneid", "Chr", "Start", "Length", *NAMES, "taxonomy"]
@@ -162,6 +170,9 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     about = folder / "about.csv"
     with pytest.raises(DataError, match="names the columns of that table: say --transpose"):
         read(folder, samples=about)
+    (folder / "dots.csv").write_text(about.read_text().replace("S0", "S.0"))
+    with pytest.raises(DataError, match="names the columns of that table: say --transpose"):
+        read(folder, samples=folder / "dots.csv")
     with pytest.raises(DataError, match="names the rows of that table: leave out --transpose"):
         read(folder, "wide.csv", transpose=True, samples=about)
     rows = about.read_text().splitlines()
