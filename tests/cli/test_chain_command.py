@@ -275,6 +275,7 @@ def test_show_and_verify_read_what_chain_left(call: Call) -> None:
     ("chain", "words"),
     [
         ("mim:top=3 npfs:base=jmm", ("npfs: base=jmm", "Did you mean")),
+        ("mim:tpo=3 npsf", ("no parameter 'tpo'", "Did you mean `npfs`?")),
         ("npfs:base=(mim:tip=3) npfs:base=(mim npfs:base=jmm)", ("tip", "jmm")),
         ("npfs:base=knn", ("a classifier",)),
     ],

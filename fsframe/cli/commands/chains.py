@@ -155,13 +155,20 @@ class StageGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "on":
             return self.last
+        before = ctx.meta.setdefault("stages with parameters", [])
         try:
-            return _stage_command(cmd_name)
+            command = _stage_command(cmd_name)
         except FsframeError:
             # An unknown name is no error while the shell completes a half-typed line.
             if ctx.resilient_parsing:
                 return None
+            from fsframe.chains.chain import Chain
+
+            # Tells of wrong parameters of the stages before, too.
+            Chain.parse(" ".join([*before, cmd_name]))
             raise
+        before += [cmd_name] if ":" in cmd_name else []
+        return command
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return ["[OPTIONS]", "STAGE [PARAMETERS] [STAGE [PARAMETERS]]...", "on DATA [OPTIONS]"]
