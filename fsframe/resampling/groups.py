@@ -462,7 +462,10 @@ class FilterWithTests(Selector):
         name = self.method_name()
         problem = label_problem(data, f"{name}:alpha=…")
         if problem:
-            yield problem
+            yield (
+                f"{problem}; `{name}:top=10 npfs` tests features by labels that it permutes "
+                "within the groups"
+            )
         if data.in_parts:
             yield (
                 f"{name}: alpha=… tests the means of groups, which needs the table in memory; "
