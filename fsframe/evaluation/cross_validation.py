@@ -249,9 +249,12 @@ class CrossValidation(WrappingSelector):
             elif len(grid.chains[0].stages) == 1:
                 for problem in method.missing_problems(data):
                     raise DataError(problem)
-        splits = splits_of(
-            data, self.scheme, self.folds, self.repeats, run.child(0), stratify=self.stratify
-        )
+        try:
+            splits = splits_of(
+                data, self.scheme, self.folds, self.repeats, run.child(0), stratify=self.stratify
+            )
+        except DataError as error:
+            raise DataError(f"{self.method_name()}: {error}") from None
         if len(grid) > 1:
             for number, split in enumerate(splits):
                 inner = None if data.groups is None else data.groups[split.train]

@@ -73,8 +73,8 @@ def repeated_folds(
         least = min(small.values())
         advice = f"use at most {least} folds, or " if least >= 2 else ""
         raise DataError(
-            f"classes with fewer members than the {folds} folds: {listed}; {advice}"
-            "--scheme leave-one-out, or leave these rows out"
+            f"classes with fewer members than the {folds} folds: {listed}; "
+            f"{advice}scheme=leave-one-out (--scheme), or leave these rows out"
         )
     return _splits((deal(y, folds, run.generator(repeat)) for repeat in range(repeats)), folds)
 

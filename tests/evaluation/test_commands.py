@@ -90,7 +90,7 @@ def test_dry_run_prints_a_chain_that_reads_back(folder):
     ("line", "code", "said"),
     [
         ("evaluate mim on toy.csv --folds 1", 2, "folds"),
-        ("evaluate mim on toy.csv --folds 30", 4, "fewer members"),
+        ("evaluate mim on toy.csv --folds 30", 4, "cross-validation: classes with fewer members"),
         ("evaluate mim on toy.csv --groups nobody", 4, "nobody"),
         ("evaluate mim", 2, "on DATA"),
         ("stability mim:top=5 on toy.csv", 4, "not defined for sets of 5 of 5"),
