@@ -1,6 +1,8 @@
-"""Errors that fsframe raises, each with the exit code of its kind; this module imports nothing."""
+"""Errors that fsframe raises, each with the exit code of its kind; several may be raised as one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def one_line(error: BaseException) -> str:
@@ -56,6 +58,52 @@ class Forewarning(FsframeWarning):
 
 class PluginWarning(FsframeWarning):
     """A name is deprecated, or refers to a bundled object although another plugin offers it too."""
+
+
+def refuse(kind: type[FsframeError], problems: Iterable[str]) -> None:
+    """Raise an error of that kind that lists all problems, each once; nothing if there are none.
+
+    >>> refuse(RequestError, ["k must be a number", "k must be a number", "no column 'age'"])
+    Traceback (most recent call last):
+    fsframe.errors.RequestError: k must be a number
+    no column 'age'
+    """
+    lines = dict.fromkeys(problems)
+    if lines:
+        raise kind("\n".join(lines))
+
+
+class GatheredErrors:
+    """Context of pieces of work whose errors are to be reported together, by `end`.
+
+    >>> errors = GatheredErrors()
+    >>> for problem in ("no stage", "no column"):
+    ...     with errors:
+    ...         raise RequestError(problem)
+    >>> len(errors.found)
+    2
+    """
+
+    def __init__(self) -> None:
+        self.found: list[FsframeError] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        """Keep an error of fsframe, which ends the piece of work and no more."""
+        if isinstance(error, FsframeError):
+            self.found.append(error)
+        return isinstance(error, FsframeError)
+
+    def end(self) -> None:
+        """Raise what was found: one error as it is; several as one that lists all their lines, of
+        their kind, or a RequestError if they are of different kinds."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        kinds = {type(error) for error in self.found}
+        kind = kinds.pop() if len(kinds) == 1 else RequestError
+        refuse(kind, (line for error in self.found for line in str(error).split("\n")))
 
 
 class DataError(FsframeError):

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.stage import Stage, StageResult, find_method
-from fsframe.errors import DataError, FsframeError, PluginError, RequestError, UntidyTableError
+from fsframe.errors import (
+    DataError,
+    FsframeError,
+    GatheredErrors,
+    RequestError,
+    UntidyTableError,
+    refuse,
+)
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.run import Cost, Progress, Run, make_run
@@ -108,18 +115,12 @@ class Chain:
                 f"{len(texts)}"
             )
         stages: list[Stage] = []
-        errors: list[FsframeError] = []
+        errors = GatheredErrors()
         for text in texts:
-            try:
+            with errors:
                 name = real_name(text.name, selectors, classifiers)
                 stages.append(Stage(name, find_method(name).from_texts(text.params)))
-            except FsframeError as error:
-                errors.append(error)
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            kind = PluginError if all(isinstance(e, PluginError) for e in errors) else RequestError
-            raise kind("\n".join(str(error) for error in errors))
+        errors.end()
         return cls(tuple(stages))
 
     def __str__(self) -> str:
@@ -162,10 +163,7 @@ class Chain:
         if data.in_memory or data.in_parts:
             refused += self.stages[0].method.missing_problems(data)
         problems = [*self.request_problems(data), *self.first_problems()]
-        if refused:
-            raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
-        if problems:
-            raise RequestError("\n".join(problems))
+        refuse(DataError if refused else RequestError, [*refused, *problems])
 
     @property
     def _named_selectors(self) -> tuple[tuple[str, Selector], ...]:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.errors import DataError, GatheredErrors, RequestError, StoreError
 from fsframe.evaluation.comparison_tests import (
     CriticalDifference,
     PairedTest,
@@ -211,17 +211,14 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     """
     if len(chains) < 2:
         raise RequestError("a comparison needs at least two chains, each in quotes")
-    methods, problems = [], []
+    methods, errors = [], GatheredErrors()
     for chain in chains:
         parameters = {**protocol, "base": chain}
         if ends_with_classifier(chain):
             parameters.pop("classifier", None)
-        try:
+        with errors:
             methods.append(CrossValidation.from_texts(parameters))
-        except RequestError as error:
-            problems.append(str(error))
-    if problems:
-        raise RequestError("\n".join(dict.fromkeys(problems)))
+    errors.end()
     texts = [grid_of(method).text for method in methods]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:

@@ -11,7 +11,7 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import most_tables_held
-from fsframe.errors import DataError, FsframeError, RequestError
+from fsframe.errors import DataError, FsframeError, RequestError, refuse
 from fsframe.evaluation.folds import FoldTask, gather_folds
 from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import default_measures, find_measures, least_scores
@@ -236,19 +236,15 @@ class CrossValidation(WrappingSelector):
             If there is no chain.
         """
         self.check_data(data)
-        problems = list(self._measure_problems(data))
-        for problem in self._classifier_problems_of(data):
-            raise DataError(problem)
-        if problems:
-            raise RequestError("\n".join(problems))
+        refuse(DataError, self._classifier_problems_of(data))
+        refuse(RequestError, self._measure_problems(data))
         grid = self._task(data).grid()
         # Chains of a grid have the same methods in the same places.
         for method, seen in grid.chains[0].tables_seen(data):
             if isinstance(method, Selector):
                 method.check_data(seen)
             elif len(grid.chains[0].stages) == 1:
-                for problem in method.missing_problems(data):
-                    raise DataError(problem)
+                refuse(DataError, method.missing_problems(data))
         try:
             splits = splits_of(
                 data, self.scheme, self.folds, self.repeats, run.child(0), stratify=self.stratify

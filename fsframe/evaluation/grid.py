@@ -10,7 +10,7 @@ from math import prod
 import attrs
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import FsframeError, GatheredErrors, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 from fsframe.registry import classifiers, default_names, find_offer, selectors
 
@@ -65,16 +65,11 @@ class ChainGrid:
         stages = parse_stages(text)
         variants = _variants(stages, text)
         chains: list[Chain] = []
-        problems: dict[str, None] = {}
-        failure: FsframeError | None = None
+        errors = GatheredErrors()
         for variant in variants:
-            try:
+            with errors:
                 chains.append(Chain.from_texts(variant))
-            except FsframeError as error:
-                failure = error
-                problems.update(dict.fromkeys(str(error).split("\n")))
-        if failure is not None:
-            raise type(failure)("\n".join(problems))
+        errors.end()
         return cls(format_stages(stages), tuple(chains))
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.errors import FsframeError, RequestError, UntidyTableError
+from fsframe.errors import FsframeError, RequestError, UntidyTableError, refuse
 from fsframe.evaluation.comparison import ROPE, leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
@@ -170,8 +170,7 @@ class StudyFaults:
 
     def end(self) -> None:
         """Raise a RequestError that lists all problems, if there are any."""
-        if self.found:
-            raise RequestError("\n".join(self.found))
+        refuse(RequestError, self.found)
 
 
 def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
@@ -427,8 +426,6 @@ def _check(
         for method in methods:
             with faults.of(f"{table.key} ({table.name})"):
                 refused = method.role_problems(table.data)
-                problems = dict.fromkeys([*refused, *method.check_request(table.data)])
-                if problems:
-                    raise RequestError("\n".join(problems))
+                refuse(RequestError, [*refused, *method.check_request(table.data)])
                 for seed in seeds:
                     method.check(table.data, Run(entropy=seed).child(0))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
-from fsframe.errors import EngineError, RequestError
+from fsframe.errors import EngineError, RequestError, refuse
 from fsframe.method.run import as_number
 from fsframe.registry import (
     OwnAndPlugins,
@@ -239,9 +239,7 @@ def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
         If there are any; the message says what to do instead.
     """
     references = (name.removeprefix("class ") for name in needed if name.startswith("class "))
-    problems = list(unreachable_classes(references, program=program))
-    if problems:
-        raise RequestError("\n".join(problems))
+    refuse(RequestError, unreachable_classes(references, program=program))
 
 
 def refusal(worker: str, phrases: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.errors import DataError, PluginError, RequestError, refuse
 from fsframe.method.run import Run, make_run
 from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import (
@@ -412,8 +412,7 @@ class Classifier(Method):
             If the author's part does not return a fitted classifier.
         """
         name = self.method_name()
-        for problem in self.task_problems(data):
-            raise DataError(problem)
+        refuse(DataError, self.task_problems(data))
         columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
         if not columns.size:
             raise RequestError(f"{name}: the chain kept no column to predict with")
@@ -422,8 +421,7 @@ class Classifier(Method):
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
         local = view(data, columns, upstream).loaded()
         local = local if rows.size == data.n_samples else local.take_rows(rows)
-        for problem in self.missing_problems(local):
-            raise DataError(problem)
+        refuse(DataError, self.missing_problems(local))
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), name):
             fitted = self._fit(local, arrived, make_run(run, seed))

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, PluginError
+from fsframe.errors import DataError, PluginError, refuse
 from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
@@ -492,10 +492,8 @@ class Selector(Method):
     def check_data(self, data: Dataset) -> None:
         """Raise DataError, with all reasons, if `data` holds something this method does not
         accept."""
-        problems = [*self.role_problems(data), *self.task_problems(data)]
-        problems += self.missing_problems(data)
-        if problems:
-            raise DataError("\n".join(problems))
+        refused = [*self.role_problems(data), *self.task_problems(data)]
+        refuse(DataError, [*refused, *self.missing_problems(data)])
 
     def tasks_taken(self) -> frozenset[str]:
         """`tasks`, or those of the stages that it resamples."""
@@ -528,9 +526,7 @@ class Selector(Method):
         if data.in_parts:
             given = data.take_columns(columns)
             self.check_roles(given)
-            problem = self.parts_problem(given)
-            if problem:
-                raise DataError(problem)
+            refuse(DataError, filter(None, [self.parts_problem(given)]))
         seen = view(data, columns, upstream)
         if seen.in_parts and (not self.works_in_parts(seen) or data.counts is not None):
             seen = seen.loaded()

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.errors import DataError, PluginError, RequestError, refuse
 from fsframe.method.run import Run
 from fsframe.method.selection import Donors, Selection
 from fsframe.params import Parameterised
@@ -245,9 +245,7 @@ class Method(Parameterised):
 
     def check_roles(self, data: Dataset) -> None:
         """Raise DataError with all `role_problems`."""
-        problems = list(self.role_problems(data))
-        if problems:
-            raise DataError("\n".join(problems))
+        refuse(DataError, self.role_problems(data))
 
     def missing_taken(self) -> bool:
         """Whether NaN is allowed with these parameters, as estimators declare to scikit-learn.
