@@ -348,7 +348,8 @@ def gather_folds(
         "tuning": np.vstack([selection.tables["tuning"] for selection in selections]),
         **({"sizes": np.array(task.sizes), "place": place} if task.sizes else {}),
     }
-    tables |= _measure_arrays(tables, data, named)
+    plain = fold_tables(tables, data.n_features)
+    tables |= measure_tables(plain, data.classes, named) | group_tables(plain, data)
     return kept_by_most(share, tables, (*suspicion, *notes.lines(len(splits), "folds")))
 
 
@@ -360,21 +361,3 @@ def kept_by_most(
     return Selection(
         selected=ranked[share[ranked] > 0.5], scores=share, tables=tables, warnings=warnings
     )
-
-
-_MEASURED = (
-    "measures", "measure_facts", "measured", "measured_repeats", "group_sizes", "group_right",
-    "group_vote",
-)  # fmt: skip
-
-
-def _measure_arrays(
-    tables: Mapping[str, NDArray[Any]],
-    data: Dataset,
-    named: tuple[tuple[str, PredictionMeasure], ...],
-) -> dict[str, NDArray[Any]]:
-    """The tables of the measures, and of the performance for each group."""
-    plain = fold_tables(tables, data.n_features)
-    measured = group_tables(measure_tables(plain, data.classes, named), data)
-    given = {name.replace("_", "-"): getattr(measured, name) for name in _MEASURED}
-    return {name: np.asarray(value) for name, value in given.items() if value is not None}

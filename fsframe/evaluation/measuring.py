@@ -11,8 +11,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import GatheredErrors, RequestError
 from fsframe.grammar import format_stages, parse_stage
+from fsframe.method.answer import wilson_interval
 from fsframe.method.classifier import SCORE_KINDS, Classifier, PredictionMeasure, Predictions
 from fsframe.method.selection import Selection
 from fsframe.registry import Registry
@@ -105,7 +106,7 @@ def interval_within(
             middle, reach = np.log(share / (1 - share)), t * error / (share * (1 - share))
             low, high = scipy.special.expit(middle - reach), scipy.special.expit(middle + reach)
         elif units is not None:
-            low, high = _wilson(share, units)
+            low, high = wilson_interval(np.array(share), units)
         else:
             return None
         return lowest + width * float(low), lowest + width * float(high)
@@ -121,14 +122,6 @@ def interval_within(
     if below:
         return lowest + away / factor, lowest + away * factor
     return highest - away * factor, highest - away / factor
-
-
-def _wilson(share: float, trials: int) -> tuple[float, float]:
-    z = float(scipy.special.ndtri(0.5 + _LEVEL / 2))
-    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    half = z / (1 + z**2 / trials) * spread
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def one_standard_error(better: Floats, error: Floats, kept: Floats) -> int:
@@ -180,15 +173,12 @@ def find_measures(texts: Sequence[str]) -> Named:
         Listing all problems.
     """
     measures: dict[str, PredictionMeasure] = {}
-    problems: dict[str, FsframeError] = {}
+    errors = GatheredErrors()
     for text in texts:
-        try:
+        with errors:
             name, measure = with_parameters(registered, text)
             measures[name] = measure
-        except FsframeError as error:
-            problems.setdefault(str(error), error)
-    if problems:
-        raise type(next(iter(problems.values())))("\n".join(problems))
+    errors.end()
     return tuple(measures.items())
 
 
@@ -238,8 +228,10 @@ def parts_of(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
     return parts
 
 
-def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -> FoldTables:
-    """`tables` with the named measures of every fold and every repetition.
+def measure_tables(
+    tables: FoldTables, classes: tuple[Any, ...], named: Named
+) -> dict[str, NDArray[Any]]:
+    """The tables of the named measures, in every fold and every repetition, by name.
 
     Notes
     -----
@@ -265,13 +257,12 @@ def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -
     facts = [
         [m.lowest, m.highest, float(m.larger_is_better), float(m.every_class)] for _, m in named
     ]
-    return attrs.evolve(
-        tables,
-        measures=tuple(name for name, _ in named),
-        measure_facts=np.array(facts).reshape(len(named), 4),
-        measured=measured,
-        measured_repeats=repeats,
-    )
+    return {
+        "measures": np.array([name for name, _ in named], dtype=str),
+        "measure-facts": np.array(facts).reshape(len(named), 4),
+        "measured": measured,
+        "measured-repeats": repeats,
+    }
 
 
 Side = Callable[[int, NDArray[np.intp]], Predictions]
@@ -338,10 +329,10 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
     return attrs.evolve(parts[0], tables=tables)
 
 
-def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
-    """`tables` with the performance per group of rows, if the table has groups and classes."""
+def group_tables(tables: FoldTables, data: Dataset) -> dict[str, NDArray[Any]]:
+    """Tables of the performance per group of rows, if `data` has groups and classes."""
     if data.groups is None or tables.task != "classification":
-        return tables
+        return {}
     names, code = np.unique(data.groups, return_inverse=True)
     sizes = np.bincount(code)
     right = np.full((len(tables.fold), names.size), np.nan)
@@ -363,4 +354,4 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
         right[repeat] = np.divide(hits, tested, out=right[repeat], where=tested > 0)
         decided = pure & (tested > 0)
         votes[repeat, decided] = (ballots.argmax(axis=1) == class_counts.argmax(axis=1))[decided]
-    return attrs.evolve(tables, group_sizes=sizes, group_right=right, group_vote=votes)
+    return {"group-sizes": sizes, "group-right": right, "group-vote": votes}

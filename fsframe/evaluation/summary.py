@@ -207,7 +207,9 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     if tables.measured is None:
         labels = tuple(range(tables.class_scores.shape[2]))
         named = default_measures(tables.task, labels, "probabilities")
-        tables = measure_tables(tables, labels, named)
+        measured: dict[str, Any] = measure_tables(tables, labels, named)
+        fields = {name.replace("-", "_"): table for name, table in measured.items()}
+        tables = attrs.evolve(tables, **fields)
     parts = parts_of(tables.fold)
     ratio = _test_to_train(parts, tables.fold)
     if units is None:
