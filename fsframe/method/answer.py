@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import attrs
@@ -20,26 +20,20 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
 
     Rows are weighted. Missing values are left out; nominal columns have no mean.
     """
-    n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
-    weight = _row_weights(data)
     if data.task == "survival":
         return []
+    direction = np.full(data.n_features, None, dtype=object)
     if data.task == "regression":
-        return _correlations(data, numeric)
-    means = np.full((data.n_classes, n), np.nan)
+        r = _correlations(data)
+        direction[r > 0] = f"rises with {data.label_name}"
+        direction[r < 0] = f"falls with {data.label_name}"
+        return [("direction", direction), ("correlation", np.clip(r, -1.0, 1.0))]
+    means = np.full((data.n_classes, data.n_features), np.nan)
     rows = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
-    for start, stop in data.column_blocks():
-        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+    for place, values, weight in _weighted_blocks(data):
         for code, members in enumerate(rows):
-            part = block[members]
-            known = ~np.isnan(part) * weight[members]
-            total = (np.where(known > 0, part, 0.0) * known).sum(axis=0)
-            count = known.sum(axis=0)
-            means[code, start:stop] = np.divide(
-                total, count, out=np.full(stop - start, np.nan), where=count > 0
-            )
-    means[:, ~numeric] = np.nan
-    direction = np.full(n, None, dtype=object)
+            means[code, place] = _means(values[members], weight[members])
+    means[:, data.categorical] = np.nan
     complete = np.flatnonzero(~np.isnan(means).any(axis=0))
     word = "higher" if data.n_classes == 2 else "highest"
     for column in complete:
@@ -50,32 +44,33 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
     return [("direction", direction), *of_classes]
 
 
-def _row_weights(data: Dataset) -> NDArray[np.float64]:
-    """Row weights, (n, 1)."""
+def _weighted_blocks(
+    data: Dataset,
+) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
+    """Blocks of columns: their place, their values, and the weights of these, 0 where missing."""
     counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
-    return counts[:, None]
-
-
-def _correlations(data: Dataset, numeric: NDArray[np.bool_]) -> list[tuple[str, NDArray[Any]]]:
-    r = np.full(data.n_features, np.nan)
     for start, stop in data.column_blocks():
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
-        weight = ~np.isnan(block) * _row_weights(data)
-        known = weight > 0
-        count = np.maximum(weight.sum(axis=0), 1)
-        mean = (np.where(known, block, 0.0) * weight).sum(axis=0) / count
-        x = np.where(known, block - mean, 0.0)
-        y = np.where(known, data.y[:, None], 0.0)
-        y = np.where(known, y - (y * weight).sum(axis=0) / count, 0.0)
+        known = ~np.isnan(block)
+        yield slice(start, stop), np.where(known, block, 0.0), known * counts[:, None]
+
+
+def _means(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weighted means of columns; NaN without a known value."""
+    total, count = (values * weight).sum(axis=0), weight.sum(axis=0)
+    return np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+
+
+def _correlations(data: Dataset) -> NDArray[np.float64]:
+    """Correlation of each numeric column with a numeric target."""
+    r, target = np.full(data.n_features, np.nan), data.y[:, None]
+    for place, values, weight in _weighted_blocks(data):
+        x, y = values - _means(values, weight), target - _means(target, weight)
         size = np.sqrt((weight * x**2).sum(axis=0) * (weight * y**2).sum(axis=0))
-        r[start:stop] = np.divide(
-            (weight * x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
-        )
-    r[~numeric] = np.nan
-    direction = np.full(data.n_features, None, dtype=object)
-    direction[r > 0] = f"rises with {data.label_name}"
-    direction[r < 0] = f"falls with {data.label_name}"
-    return [("direction", direction), ("correlation", np.clip(r, -1.0, 1.0))]
+        product = (weight * x * y).sum(axis=0)
+        r[place] = np.divide(product, size, out=np.full(size.size, np.nan), where=size > 0)
+    r[data.categorical] = np.nan
+    return r
 
 
 class Pair(NamedTuple):
