@@ -338,6 +338,12 @@ def test_a_fingerprint_names_its_parts_and_is_that_of_this_process():
     assert numeric_differences(found, found) == []
 
 
+@pytest.mark.parametrize("library", NUMERIC_LIBRARIES)
+def test_another_release_of_a_numerical_library_is_a_numeric_difference(library):
+    then = {**fingerprint(), library: "0.1"}
+    assert numeric_differences(then, {library: "0.2"}) == [f"{library} '0.1', not '0.2'"]
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "part"),
     [
