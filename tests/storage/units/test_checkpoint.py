@@ -18,7 +18,7 @@ from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import Checkpoint, units_folder
-from fsframe.storage.unit_files import Unit, call_key
+from fsframe.storage.unit_files import NAMES, Manifest, Unit, call_key
 from tests.storage.units.interrupted import CHAIN, MANIFEST, Stop, stop_late, table
 
 
@@ -181,6 +181,15 @@ def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
     for name in ("manifest", "manifest-copy"):
         (folder / name).write_bytes(b"nothing")
     ends(out)
+
+
+def test_a_run_that_finds_damaged_manifests_without_a_unit_writes_its_own(out):
+    folder = units_folder(out)
+    folder.mkdir()
+    for name in NAMES:
+        (folder / name).write_bytes(b"nothing")
+    with Checkpoint.open(out, MANIFEST):
+        assert [Manifest.read(folder / name) for name in NAMES] == [MANIFEST, MANIFEST]
 
 
 def test_a_second_run_on_one_run_file_learns_who_holds_it(out):
