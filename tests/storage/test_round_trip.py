@@ -48,6 +48,15 @@ def test_a_record_reads_back_to_the_last_bit(record, run_file):
     assert loaded.warnings == record.warnings
 
 
+def test_records_that_differ_in_a_warning_differ(record):
+    warned = attrs.evolve(record, warnings=(*record.warnings, "few rows"))
+    assert first_difference(record, warned) == "/warnings"
+    first, *others = record.stages
+    stage = attrs.evolve(first, warnings=(*first.warnings, "few rows"))
+    warned = attrs.evolve(record, stages=(stage, *others))
+    assert first_difference(record, warned) == f"{record.stage_paths()[0]}/warnings"
+
+
 def test_the_answer_is_available(run_file):
     loaded = load_run(run_file)
     assert loaded.selected_names == ("f/g",)
