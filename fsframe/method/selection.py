@@ -246,7 +246,7 @@ _SHOWN = 20
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(value)
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _words(value: Any) -> frozenset[str]:
@@ -441,6 +441,13 @@ class Selection:
             for part, arrays in (("model", self.model), ("tables", self.tables))
             for name in arrays
             if not _is_array_name(name)
+        )
+        problems.extend(
+            f"{part} has an array {name!r} of {array.dtype}: arrays hold numbers or texts"
+            for part, arrays in (("model", self.model), ("tables", self.tables))
+            for name, array in arrays.items()
+            if array.dtype.kind not in "biufUO"
+            or (array.dtype.kind == "O" and not all(type(text) is str for text in array.flat))
         )
         problems.extend(
             f"table {name!r} holds {what} outside 0 … 1"

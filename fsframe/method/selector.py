@@ -556,6 +556,7 @@ class Selector(Method):
         if not isinstance(selection, Selection):
             raise PluginError(
                 f"{self._stage_words()} returned {type(selection).__name__}, not a Selection"
+                " (selected=column numbers, best first, scores=one of each column)"
             )
         # The method saw the columns of `local`, even if a copied Selection has others.
         as_local = (

@@ -146,10 +146,13 @@ def freeze(value: Any, dtype: Any = None) -> Any:
 
 def indices(value: Any) -> Any:
     """Column numbers, frozen; ValueError unless they are integers."""
-    kind = value.dtype.kind if isinstance(value, np.ndarray) else np.asarray(value).dtype.kind
-    if kind not in "iu" and value is not None and np.size(value):
+    kind = value.dtype if isinstance(value, np.ndarray) else np.asarray(value).dtype
+    if kind.kind not in "iu" and value is not None and np.size(value):
         # Rounding a column number would silently name another column.
-        raise ValueError("column numbers must be whole numbers")
+        raise ValueError(
+            f"column numbers must be whole numbers, not {kind}"
+            + "; numpy.flatnonzero gives those of a mask" * (kind.kind == "b")
+        )
     return freeze(value, np.intp)
 
 

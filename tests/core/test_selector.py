@@ -143,6 +143,10 @@ def test_what_is_no_dataset_and_what_belongs_to_another_table_is_refused() -> No
         (None, "returned NoneType, not a Selection"),
         (Selection(selected=[9], scores=np.ones(4)), "selected has columns outside 0 … 3"),
         (Selection(selected=[0], scores=np.ones(3)), "scores have shape"),
+        (
+            Selection(selected=[0], scores=np.ones(4), tables={"of": {"a": 1}, "who": ["b"]}),
+            "tables has an array 'of' of object: arrays hold numbers or texts$",
+        ),
     ],
 )
 def test_an_unsound_result_is_the_plugins_fault(monkeypatch, found: Any, complaint: str) -> None:
