@@ -49,6 +49,8 @@ class Selector(Method):
     ----------
     tasks : frozenset of str
         Some of ``"classification"``, ``"regression"`` and ``"survival"``.
+    uses_label : bool
+        Whether the label may change the result; if not, its estimator is fitted without one, too.
     takes_missing : bool
         Whether NaN in the features is allowed.
     fills_missing : bool
@@ -129,6 +131,7 @@ class Selector(Method):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    uses_label: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False

@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage, StageResult
@@ -410,7 +410,9 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self._chain().stages
 
-    def _fit(self, X: Any, y: ArrayLike, task: str, tasks: Collection[str], **of_rows: Any) -> Self:
+    def _fit(
+        self, X: Any, y: ArrayLike | None, task: str, tasks: Collection[str], **of_rows: Any
+    ) -> Self:
         """Run the chain and keep its results; `of_rows` are further arguments of `fit`."""
         run, chain = run_of(self), self._chain()
         with as_value_errors():
@@ -565,7 +567,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
@@ -579,7 +581,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
             Categorical columns of a data frame are nominal.
         y : (n_samples,)
             Classes, or a numeric target; for survival a structured array of events and times, or
-            the times, negative for censored rows.
+            the times, negative for censored rows. Not needed where the label is not used.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
@@ -596,12 +598,20 @@ class SelectorEstimator(Selecting, MethodEstimator):
         """
         return self._select(X, y, groups=groups, times=times, adjust=adjust)
 
-    def _select(self, X: Any, y: ArrayLike, **of_rows: Any) -> Self:
+    def _select(self, X: Any, y: ArrayLike | None, **of_rows: Any) -> Self:
+        if y is None and not self._method.uses_label:
+            y = np.arange(_num_samples(X), dtype=np.float64)
+            return self._fit(X, y, "regression", self._method.tasks, **of_rows)
         task = getattr(self, "task", "auto")
         if "task" not in self._settings and task not in LABELS:
             # A parameter of the method, which has words of its own.
             task = "auto"
         return self._fit(X, y, task, self._method.tasks, **of_rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._method.uses_label
+        return tags
 
     def _warnings(self, data: Dataset) -> Iterator[str]:
         yield from (*data.warnings, *self.selection_.warnings)
@@ -613,7 +623,7 @@ class WeightedSelectorEstimator(SelectorEstimator):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
@@ -628,7 +638,7 @@ class WeightedSelectorEstimator(SelectorEstimator):
             Categorical columns of a data frame are nominal.
         y : (n_samples,)
             Classes, or a numeric target; for survival a structured array of events and times, or
-            the times, negative for censored rows.
+            the times, negative for censored rows. Not needed where the label is not used.
         sample_weight : (n_samples,) ≥ 0, optional
             A row of weight k counts as k rows.
         groups : (n_samples,), optional

@@ -370,7 +370,7 @@ def training_table(
     estimator: Any,
     chain: Chain,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None,
     *,
     task: str,
     tasks: Collection[str],

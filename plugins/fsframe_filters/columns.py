@@ -55,6 +55,7 @@ class Variance(Selector):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
+    uses_label: ClassVar[bool] = False
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
@@ -307,6 +308,7 @@ class Impute(Selector):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
+    uses_label: ClassVar[bool] = False
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True

@@ -168,6 +168,17 @@ def test_weights_are_refused_where_they_would_not_be_rows(plain) -> None:
         MRMR().fit(X, y, sample_weight=-weights)
 
 
+@pytest.mark.parametrize("name", ["Variance", "Impute"])
+def test_what_does_not_use_the_label_is_fitted_without_one(plain, name: str) -> None:
+    X, y = plain
+    made = getattr(fsframe.sklearn, name)()
+    kept = made.fit_transform(X)
+    np.testing.assert_array_equal(kept, made.fit(X, y).transform(X))
+    np.testing.assert_array_equal(kept, made.fit(X, y[::-1]).transform(X))
+    with pytest.raises(ValueError, match="MIM estimator requires y"):
+        MIM(top=1).fit(X)
+
+
 def test_groups_reach_methods_that_resample(plain) -> None:
     X, y = plain[0], np.random.default_rng(1).permutation(plain[1])
     people = np.arange(90) // 5
