@@ -223,6 +223,7 @@ def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
     process = started(folder, "-c", begin, *command)
     while begin is not STOPPED_AT_THE_END and not list(folder.glob("**/*.units/units-*")):
         assert process.poll() is None
+        time.sleep(0.02)
     if begin is not STOPPED_AT_THE_END:
         process.send_signal(signal.SIGINT)
     last = process.communicate(timeout=600)[1].splitlines()[-1]

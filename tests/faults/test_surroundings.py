@@ -220,13 +220,12 @@ def plain() -> dict[str, str]:
         pytest.param("ulimit -n 24;", {}, "--workers 2", id="few descriptors"),
         pytest.param(LEAST, {}, "", id="a small address space"),
         pytest.param(LEAST, {}, "--workers 2", id="a small address space, workers"),
-        pytest.param("unset HOME XDG_CACHE_HOME;", {}, "", id="no home"),
         pytest.param("", {"HOME": "/nowhere", "XDG_CACHE_HOME": "/proc/none"}, "", id="no cache"),
         pytest.param(
-            "",
+            "unset HOME XDG_CACHE_HOME;",
             {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
             "",
-            id="the C locale",
+            id="no home, the C locale",
         ),
         pytest.param("exec >&-;", {}, "", id="no standard output"),
     ],
@@ -237,6 +236,8 @@ def test_narrow_surroundings_change_no_bit(sizes, plain, before, environ, more):
     assert done.returncode == 0, done.stderr
     assert b"Traceback" not in done.stderr
     assert load_run(sizes / "run.h5").digests() == plain
+    if more:
+        return  # Workers write the same file.
     shown = narrow(sizes, f"{before} fsframe show run.h5", **environ)
     # What a command only prints is nowhere if standard output is closed.
     assert shown.returncode == (5 if ">&-" in before else 0), shown.stderr
