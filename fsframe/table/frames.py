@@ -260,7 +260,7 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
             continue
         if len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values()):
             raise DataError(
-                f"{what}: the index is that of the frame in another order, and rows are matched by "
+                f"the {what} have the index of the frame in another order, and rows are matched by "
                 "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
             )
 
