@@ -114,7 +114,8 @@ class PairWeights:
         if self.matrix is not None:
             if self.matrix.shape != (m, m):
                 raise ValueError(f"pair weights of shape {self.matrix.shape} over {m} columns")
-            if not np.allclose(self.matrix, self.matrix.T, rtol=1e-9, atol=1e-12, equal_nan=True):
+            same = np.array_equal(self.matrix, self.matrix.T)
+            if not (same or np.allclose(self.matrix, self.matrix.T, 1e-9, 1e-12, equal_nan=True)):
                 raise ValueError("pair weights are not symmetric")
         elif self.i is None or self.j is None or self.weight is None:
             raise ValueError("pair weights need a matrix, or i, j and weight")
