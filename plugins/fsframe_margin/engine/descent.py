@@ -132,7 +132,7 @@ class _DenseObjective:
 
     Notes
     -----
-    With the line search every point is on an `_Arc`; q is linear in W, so a trial costs only
+    With the line search every point is on an `Arc`; q is linear in W, so a trial costs only
     exponentials. The first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease
     is taken. With a `threshold` above zero, a trial point is pruned before its cost is computed.
     """
@@ -164,21 +164,20 @@ class _DenseObjective:
         target = update(gradient, self.rule, self.penalty)
         return prune(target, threshold) if threshold and target is not None else target
 
-    def gap(self, point: Point, gradient: Floats, target: Floats) -> float:
-        """<Σ, W − U>."""
-        return float(np.vdot(gradient + self.penalty, point.weights - target))
+    def arc(self, point: Point, gradient: Floats, target: Floats) -> Arc:
+        """The arc from the weights W of the point to U; <Σ + λ, W − U> is the gap."""
+        W, forward = point.weights, gradient + self.penalty if self.penalty else gradient
+        return Arc(
+            float(np.vdot(forward, W)), float(np.vdot(forward, target)), float(np.vdot(W, target))
+        )
 
     def step(
-        self, point: Point, gradient: Floats, target: Floats, threshold: float, search: bool
+        self, point: Point, arc: Arc, target: Floats, threshold: float, search: bool
     ) -> tuple[Point | None, float]:
         """The next point and the step to it; None if the line search finds none."""
         if not search:
             return self.at(target), 1.0
         W = point.weights
-        forward = gradient + self.penalty
-        arc = Arc(
-            float(np.vdot(forward, W)), float(np.vdot(forward, target)), float(np.vdot(W, target))
-        )
         if not descends(arc):
             return None, 0.0
 
@@ -242,24 +241,20 @@ class _ImplicitObjective:
         return c
 
     def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Direction | None:
-        direction = self.pairs.direction(gradient, point.weights, self.rate)
-        if direction is None:
-            return None
+        return self.pairs.direction(gradient, point.weights, self.rate)
+
+    def arc(self, point: Point, gradient: Floats, target: Direction) -> Arc:
         upper = self.pairs.first, self.pairs.second
         assert point.measured is not None
-        direction.here = float((gradient * point.measured[upper]).sum()) + self.rate * point.total
-        direction.along = (
-            float((gradient * direction.measured[upper]).sum()) + self.rate * direction.total
+        here, along = (
+            float((gradient * q[upper]).sum()) + self.rate * total
+            for q, total in ((point.measured, point.total), (target.measured, target.total))
         )
-        return direction
-
-    def gap(self, point: Point, gradient: Floats, target: Direction) -> float:
-        return target.here - target.along
+        return Arc(here, along, target.overlap)
 
     def step(
-        self, point: Point, gradient: Floats, target: Direction, threshold: float, search: bool
+        self, point: Point, arc: Arc, target: Direction, threshold: float, search: bool
     ) -> tuple[Point | None, float]:
-        arc = Arc(target.here, target.along, target.overlap)
         measured, space = point.measured, self.pairs.space
         assert measured is not None
         t, reached = 1.0, None

@@ -73,16 +73,13 @@ class ImplicitWeights:
 class Direction:
     """The minimiser U of step 2, with the quantities that the line search needs.
 
-    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U; `here` and
-    `along` are <Σ + λ, W> and <Σ + λ, U>.
+    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U.
     """
 
     weights: ImplicitWeights
     measured: Floats
     overlap: float
     total: float
-    here: float = 0.0
-    along: float = 0.0
 
 
 @attrs.frozen(eq=False)

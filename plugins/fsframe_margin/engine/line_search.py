@@ -85,13 +85,21 @@ def first_step(
 
 
 @njit()
+def mix(first: Floats, second: Floats, a: float, b: float) -> None:
+    """Replace the upper triangle of `second` by a·first + b·second."""
+    for i in range(first.shape[0]):
+        for j in range(i + 1, first.shape[0]):
+            second[i, j] = a * first[i, j] + b * second[i, j]
+
+
+@njit()
 def first_step_between(
     arc: Arc, first: Floats, second: Floats, penalties: tuple[float, float], start: float,
     sigma: float, rows: Rows, alone: Flags, outer: Floats, logs: Floats,
 ) -> tuple[float, float]:  # fmt: skip
     """As `first_step`, with distances a·first + b·second; returns t and the cost without penalty.
 
-    The log-sums at t are written into `logs` (2, N).
+    The distances at t overwrite `second`, their log-sums are written into `logs` (2, N).
     """
     n = alone.size
     t = 1.0
@@ -106,14 +114,7 @@ def first_step_between(
             cost = cost_of(logs[0], logs[1], alone, outer)
         cost *= sigma
         if suffices(arc, t, start, cost + a * penalties[0] + b * penalties[1]):
+            mix(first, second, a, b)
             return t, cost
         t /= 2
     return 0.0, start
-
-
-@njit()
-def mix(first: Floats, second: Floats, a: float, b: float) -> None:
-    """Replace the upper triangle of `second` by a·first + b·second."""
-    for i in range(first.shape[0]):
-        for j in range(i + 1, first.shape[0]):
-            second[i, j] = a * first[i, j] + b * second[i, j]

@@ -259,7 +259,6 @@ class PairSpace(RowChunks):
             )
             if not t:
                 return t, None
-            a, b = line_search.factors(arc, t)
         else:
 
             def trial(t: float) -> tuple[float, tuple[Floats, float]]:
@@ -272,8 +271,7 @@ class PairSpace(RowChunks):
             if found is None:
                 return t, None
             logs, cost = found
-            a, b = line_search.factors(arc, t)
-        line_search.mix(first, second, a, b)
+            line_search.mix(first, second, *line_search.factors(arc, t))
         return t, Point(None, second, cost, logs[0], logs[1])
 
     def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, float]:

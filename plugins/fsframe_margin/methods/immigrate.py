@@ -376,9 +376,9 @@ def descend(
         target: Any = objective.minimiser(point, gradient, threshold)
         reached: Any = None
         if target is not None:
-            gap = objective.gap(point, gradient, target)
+            arc = objective.arc(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
-            reached, step = objective.step(point, gradient, target, threshold, line_search)
+            reached, step = objective.step(point, arc, target, threshold, line_search)
         # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
         if reached is None and waiting:
@@ -387,7 +387,7 @@ def descend(
         if target is None:
             state.stop("no weights lower the cost: (−Σ)⁺ is zero")
             break
-        state.gaps.append(gap)
+        state.gaps.append(arc.here - arc.along)
         if reached is None:
             state.stop("no step lowers the cost")
             state.steps.append(0.0)
