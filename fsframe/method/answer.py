@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.ranking import adjusted_p_values, rank_by_score
-from fsframe.table.arrays import floats, indices, places_among
+from fsframe.table.arrays import are_columns, floats, indices, places_among
 from fsframe.table.dataset import Dataset
 
 
@@ -252,18 +252,9 @@ def feature_statistics(n: int, selection: Found) -> dict[str, NDArray[Any]]:
         return {}
     where = seen
     if "columns" in tables:
-        tested_columns = tables["columns"]
-        if (
-            tested_columns.ndim != 1
-            or tested_columns.dtype.kind not in "iu"
-            or np.unique(tested_columns).size != tested_columns.size
-        ):
+        if not are_columns(tables["columns"], seen.size):
             return {}
-        if tested_columns.size and not (
-            tested_columns.min() >= 0 and tested_columns.max() < seen.size
-        ):
-            return {}
-        where = seen[tested_columns]
+        where = seen[tables["columns"]]
     spread = {}
     for name, values in statistics(tables, where.size).items():
         spread[name] = np.full(n, np.nan)

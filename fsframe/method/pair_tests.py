@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.table.arrays import arrays, floats, indices
+from fsframe.table.arrays import are_columns, arrays, floats, indices
 from fsframe.table.dataset import Dataset
 
 PAIR_TEST = "pair-test"
@@ -79,10 +79,7 @@ class PairTests:
     def problems(self, n_features: int) -> list[str]:
         """Inconsistencies, for a table of `n_features` columns; empty if the tests are valid."""
         columns, pairs = self.columns, self.pairs
-        if columns.ndim != 1 or (
-            columns.size
-            and (columns.min() < 0 or columns.max() >= n_features or np.any(np.diff(columns) <= 0))
-        ):
+        if not are_columns(columns, n_features) or np.any(np.diff(columns) < 0):
             return [f"columns are not ascending columns below {n_features}"]
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             return [f"pairs have shape {pairs.shape}, not (n_pairs, 2)"]

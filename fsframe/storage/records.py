@@ -24,7 +24,7 @@ from fsframe.storage.encoding import (
     stored_json,
 )
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
-from fsframe.table.arrays import ReadOnly, arrays, freeze
+from fsframe.table.arrays import ReadOnly, are_columns, arrays, floats, freeze
 from fsframe.text import listed, printable, storable_text
 
 if TYPE_CHECKING:
@@ -53,11 +53,6 @@ def as_columns(value: Any) -> NDArray[np.int64]:
 def as_texts(value: Any) -> tuple[str, ...]:
     """Texts, frozen."""
     return tuple(str(item) for item in value)
-
-
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """Values by name, frozen."""
-    return ReadOnly(value)
 
 
 def _key(value: Any) -> tuple[int, ...]:
@@ -105,7 +100,7 @@ class StageRecord:
     kind: str = attrs.field(default="selector", validator=attrs.validators.in_(STAGE_KINDS))
     provider: str = ""
     provider_version: str = ""
-    params: Mapping[str, Any] = attrs.field(factory=dict, converter=as_mapping)
+    params: Mapping[str, Any] = attrs.field(factory=dict, converter=ReadOnly[Any])
     selection: Selection | None = attrs.field(default=None, repr=False)
     features_in: NDArray[np.int64] = attrs.field(
         default=_of_selection("features_in"), converter=as_columns, repr=False
@@ -222,10 +217,6 @@ def pair_test_items(tests: PairTests) -> dict[str, NDArray[Any]]:
     return items | {f"tables/{name}": array for name, array in tests.tables.items()}
 
 
-def _reals(value: Any) -> NDArray[np.float64]:
-    return freeze(value, np.float64)
-
-
 def _fills(selection: Selection) -> bool:
     """Whether the stage that made a selection fills gaps itself."""
     return (selection.fill is not None and "fill" not in selection.carried) or (
@@ -320,7 +311,7 @@ class RunRecord:
     data: DataRecord
     stages: tuple[StageRecord, ...] = attrs.field(converter=tuple[StageRecord, ...])
     selected: NDArray[np.int64] = attrs.field(converter=as_columns)
-    scores: NDArray[np.float64] = attrs.field(converter=_reals, repr=False)
+    scores: NDArray[np.float64] = attrs.field(converter=floats, repr=False)
     pair_tests: PairTestRecord | None = None
     seed: int | None = None
     command: str = ""
@@ -328,7 +319,7 @@ class RunRecord:
     status: str = attrs.field(default=STATUS, validator=attrs.validators.in_((STATUS,)))
     fsframe_version: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), converter=as_texts)
-    environment: Mapping[str, Any] = attrs.field(factory=dict, converter=as_mapping, repr=False)
+    environment: Mapping[str, Any] = attrs.field(factory=dict, converter=ReadOnly[Any], repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, since unpickled arrays are writable.
@@ -551,9 +542,7 @@ class RunRecord:
         before: Selection | None = None
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in
-            if seen.ndim != 1 or (
-                seen.size and (seen.min() < 0 or seen.max() >= p or np.any(np.diff(seen) <= 0))
-            ):
+            if not are_columns(seen, p) or np.any(np.diff(seen) < 0):
                 problems.append(f"{path}: features_in are not ascending columns below {p}")
             if stage.selection is not None:
                 problems += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]

@@ -156,6 +156,18 @@ def indices(value: Any) -> Any:
     return freeze(value, np.intp)
 
 
+def are_columns(numbers: NDArray[Any], n: int) -> bool:
+    """Whether an array lists different columns of `n` by their numbers, in any order.
+
+    >>> are_columns(np.array([4, 0]), 5), are_columns(np.array([5]), 5), are_columns(np.ones(1), 5)
+    (True, False, False)
+    """
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        return False
+    inside = not numbers.size or (numbers.min() >= 0 and numbers.max() < n)
+    return bool(inside and np.unique(numbers).size == numbers.size)
+
+
 def places_among(numbers: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[np.intp]:
     """The position of each wanted number among distinct others, −1 where it is absent.
 
