@@ -61,9 +61,9 @@ class Probe(Base):
         return Selection(selected=np.argsort(-scores)[:2], scores=scores)
 
 
-_MEMORY = 4 << 20
+_MEMORY = 2 << 20
 # Besides `run.memory`, a fit may hold copies of this small table, tables of counts and results.
-_BESIDE = 4 << 20
+_BESIDE = 2 << 20
 _TRIED = 4
 _FOR_ONE = ("model", "tables", "warnings")
 
@@ -289,7 +289,7 @@ class InvarianceChecks(SelectorChecks):
         return data, counts, many
 
     def test_the_memory_limit_holds_on_many_rows(self) -> None:
-        method, data = self.make(), self.table(1200, 4)
+        method, data = self.make(), self.table(800, 4)
 
         def select() -> None:
             method.select(data, run=Run(entropy=1, memory=_MEMORY))
