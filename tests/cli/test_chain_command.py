@@ -19,11 +19,12 @@ from .conftest import Call, names_and_rows, write_rows
 
 
 def test_both_spellings_are_the_same_chain_and_the_same_result(call: Call) -> None:
-    options = call("chain mim --top 4 npfs --n 10 --alpha 0.2 on small --no-out --json")
-    compact = call("chain mim:top=4 npfs:n=10,alpha=0.2 on small --no-out --json")
-    mixed = call("chain mim:top=4 npfs:n=10 --alpha 0.2 on small --no-out --json")
+    after = "--permutations 5 on small --no-out --json"
+    options = call(f"chain mim --top 4 npfs --n 10 --alpha 0.2 {after}")
+    compact = call(f"chain mim:top=4 npfs:n=10,alpha=0.2 {after}")
+    mixed = call(f"chain mim:top=4 npfs:n=10 --alpha 0.2 {after}")
     assert options.code == compact.code == mixed.code == 0
-    assert options.json["chain"] == "mim:top=4 npfs:n=10,alpha=0.2"
+    assert options.json["chain"] == "mim:top=4 npfs:n=10,alpha=0.2,permutations=5"
     assert options.json["digests"] == compact.json["digests"] == mixed.json["digests"]
 
 
@@ -253,8 +254,8 @@ def test_help_of_the_chain_lists_families_and_what_ends_it(call: Call) -> None:
 
 
 def test_show_and_verify_read_what_chain_left(call: Call) -> None:
-    made = call("chain immigrate npfs --n 10 --alpha 0.2 on small --json").json
-    run = "small.immigrate-npfs_n=10_alpha=0.2.h5"
+    made = call("chain immigrate npfs --n 10 --permutations 5 --alpha 0.2 on small --json").json
+    run = "small.immigrate-npfs_n=10_alpha=0.2_permutations=5.h5"
     assert made["run_file"] == run
     shown = call(f"show {run} --json").json
     for key in ("chain", "selected", "scores", "pairs", "warnings", "digests", "seed"):

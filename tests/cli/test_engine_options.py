@@ -16,6 +16,7 @@ from fsframe.errors import StoreError
 
 from .conftest import Call, Context
 
+CHAIN = "mim:top=2 npfs:n=5,permutations=5,alpha=0.2"
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (INFO|WARNING|ERROR) (.*)")
 
 
@@ -150,11 +151,11 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
     how = "--header --delimiter |"
 
     with full_disk():
-        assert call(f"chain mim:top=2 npfs:n=5 on bare.csv --out r.h5 {how}").code == 5
+        assert call(f"chain {CHAIN} on bare.csv --out r.h5 {how}").code == 5
     done = call("resume r.h5 --json")
     assert done.code == 0, done.err
     assert done.json["data"]["label"] == "ill"
-    again = call(f"chain mim:top=2 npfs:n=5 on bare.csv --no-out --json {how}")
+    again = call(f"chain {CHAIN} on bare.csv --no-out --json {how}")
     assert done.json["digests"] == again.json["digests"]
 
 
@@ -162,7 +163,7 @@ def test_other_commands_say_how_an_unfinished_run_is_continued(
     call: Call, here: Path, full_disk: Context
 ) -> None:
     with full_disk():
-        assert call("chain mim:top=2 npfs:n=5 on small.csv --out r.h5").code == 5
+        assert call(f"chain {CHAIN} on small.csv --out r.h5").code == 5
     for command in ("show", "verify", "report", "table", "audit"):
         told = call(f"{command} r.h5")
         assert told.code == 5 and "not finished: `fsframe resume r.h5` continues it" in told.err
@@ -179,7 +180,7 @@ def test_what_the_manifest_says_of_reading_is_checked() -> None:
 def test_damaged_manifests_are_reported_with_the_way_that_is_left(
     call: Call, here: Path, full_disk: Context
 ) -> None:
-    command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
+    command = f"chain {CHAIN} on small.csv --out r.h5"
     with full_disk():
         assert call(command).code == 5
     for name in ("manifest", "manifest-copy"):
@@ -195,18 +196,16 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
     call: Call, here: Path, full_disk: Context
 ) -> None:
     def of_command() -> None:
-        command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
+        command = f"chain {CHAIN} on small.csv --out r.h5"
         assert call(f"{command} --memory 200MB").code == 5
         refused = call(command)
         assert refused.code == 5 and "of memory beside the table, not 2.0 GiB" in refused.err
 
     def of_function() -> None:
         with pytest.raises(StoreError, match="disk is full"):
-            fsframe.select(
-                "mim:top=2 npfs:n=5", here / "small.csv", out=here / "r.h5", memory=200_000_000
-            )
+            fsframe.select(CHAIN, here / "small.csv", out=here / "r.h5", memory=200_000_000)
 
-    limited = fsframe.select("mim:top=2 npfs:n=5", here / "small.csv", memory=200_000_000)
+    limited = fsframe.select(CHAIN, here / "small.csv", memory=200_000_000)
     for begin in (of_command, of_function):
         with full_disk():
             begin()
@@ -218,7 +217,7 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
 def test_what_a_killed_run_wrote_is_told_from_the_file_of_another_request(
     call: Call, here: Path, full_disk: Context
 ) -> None:
-    chain, out, units = "mim:top=2 npfs:n=5", here / "r.h5", here / "r.h5.units"
+    chain, out, units = CHAIN, here / "r.h5", here / "r.h5.units"
     with full_disk():
         assert call(f"chain {chain} on small.csv --out r.h5 --memory 200MB").code == 5
     fsframe.select(chain, here / "small.csv").save(out)

@@ -29,7 +29,7 @@ def run(call: Call, here: Path) -> Path:
 # Each writes to OUT; what it reads is small.csv, and of the second kind the run file too.
 FROM_TABLE = [
     "chain mim on small.csv --overwrite -o OUT",
-    "chain mim npfs:n=2 on small --overwrite -o OUT",
+    "chain mim npfs:n=2,permutations=5,alpha=0.2 on small --overwrite -o OUT",
     "evaluate mim on small.csv --folds 2 --repeats 1 --overwrite -o OUT",
     "evaluate mim on small.csv --folds 2 --repeats 1 --no-out --overwrite --csv OUT",
     "stability mim on small.csv --n 3 --overwrite -o OUT",

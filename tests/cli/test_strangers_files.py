@@ -192,7 +192,7 @@ def test_tables_with_strange_names_are_evaluated_compared_and_studied_line_by_li
     rows = [[*row, y[i % 2]] for i, row in enumerate(X)]
     write_rows(here / "odd.csv", [[*names, "state"], *rows])
     for command in (
-        "chain mim:top=2 npfs:n=5 on odd.csv --no-out",
+        "chain mim:top=2 npfs:n=5,permutations=5,alpha=0.2 on odd.csv --no-out",
         "evaluate mim:top=2 knn on odd.csv --folds 2 --repeats 1 --no-out",
         "stability mim:top=2 on odd.csv --n 3 --no-out",
         "chain mim:top=2 on odd.csv --no-out --drop nobody\x1b[2J",

@@ -31,7 +31,7 @@ NAMED = [
 ]
 MADE = {
     "chain": "chain mim:top=2 knn on small.csv -q -o run.h5",
-    "selectors": "chain mim:top=3 npfs:n=4 on small.csv -q -o run.h5",
+    "selectors": "chain mim:top=3 npfs:n=4,permutations=5,alpha=0.2 on small.csv -q -o run.h5",
     "evaluate": "evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -q -o run.h5",
     "stability": "stability mim:top=2 on small.csv --n 3 -q -o run.h5",
 }
