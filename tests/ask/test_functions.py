@@ -101,7 +101,7 @@ def test_a_folder_given_to_load_run_is_told_what_loads_it(compared, tmp_path):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
 def test_results_can_be_copied_and_pickled(data, evaluated, studied, compared, copied):
-    tested = fsframe.select("mim npfs:n=5", data)
+    tested = fsframe.select("mim npfs:n=5,permutations=5,alpha=0.2", data)
     for result in (evaluated, studied, tested):
         again = copied(result)
         assert type(again) is type(result) and again.digests() == result.digests()

@@ -204,7 +204,7 @@ def test_a_sparse_table_stays_so_through_rows_columns_and_pickles(pair):
     "chain",
     ["impute mim:top=5", "mim:top=5,missing=level", "impute mrmr:top=4", "impute chi2:top=4",
      "anova-f:top=5,missing=pairwise", "impute mim:top=8 relieff:top=3",
-     "impute mim:top=20 cmim:top=4 npfs:n=20,permuted_n=2"],
+     "impute mim:top=20 cmim:top=4 npfs:n=20,permutations=9,permuted_n=2,alpha=0.2"],
 )  # fmt: skip
 def test_chains_on_sparse_tables_find_the_same_bits(pair, chain):
     found, expected = (Chain.parse(chain).run(data, seed=2) for data in pair)

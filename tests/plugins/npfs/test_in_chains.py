@@ -94,7 +94,7 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
     assert found.pair_weights is not None and "pair_weights" in found.carried
 
 
-@pytest.mark.parametrize("null", ["permutation,permuted_n=2", "published"])
+@pytest.mark.parametrize("null", ["permutation,permutations=9,alpha=0.2", "published"])
 def test_the_report_says_what_the_null_promises(tmp_path, null):
     from fsframe.show.page import report_page
 
@@ -106,8 +106,9 @@ def test_the_report_says_what_the_null_promises(tmp_path, null):
 
 @pytest.mark.parametrize(
     "stage",
-    ["npfs:n=4,permuted_n=2", "npfs:n=12,settle=0.1", "npfs:n=10,null=published",
-     "cpss:bound=permutation,pairs=4", "ipss:bound=permutation,pairs=4"],
+    ["npfs:n=4,permutations=9,permuted_n=2,alpha=0.2", "npfs:n=12,settle=0.1",
+     "npfs:n=10,null=published", "cpss:bound=permutation,pairs=4",
+     "ipss:bound=permutation,pairs=4"],
 )  # fmt: skip
 def test_an_executor_and_little_memory_change_no_bit(stage):
     from concurrent.futures import ThreadPoolExecutor
