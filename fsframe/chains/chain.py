@@ -163,7 +163,9 @@ class Chain:
         if data.in_memory or data.in_parts:
             refused += self.stages[0].method.missing_problems(data)
         problems = [*self.request_problems(data), *self.first_problems()]
-        refuse(DataError if refused else RequestError, [*refused, *problems])
+        # A protocol asks the classifiers of its chains for both.
+        problems = [text for text in problems if text.partition(": ")[2] not in refused]
+        refuse(DataError if refused else RequestError, dict.fromkeys([*refused, *problems]))
 
     @property
     def _named_selectors(self) -> tuple[tuple[str, Selector], ...]:

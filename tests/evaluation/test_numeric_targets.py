@@ -175,8 +175,9 @@ CLASSES = Dataset.from_arrays(np.eye(20), ["a", "b"] * 10)
     ],
 )
 def test_what_does_not_fit_the_label_is_refused_before_any_work(base, data, more, words):
-    with pytest.raises((DataError, RequestError), match=words):
+    with pytest.raises((DataError, RequestError), match=words) as caught:
         evaluated(base, data, more or "folds=5")
+    assert str(caught.value).count(words) == 1
     if not more:
         with pytest.raises((DataError, RequestError), match=words):
             Chain.parse(base).run(data)
