@@ -46,6 +46,7 @@ from fsframe.show.inspection_display import Inspection
 from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposals_for
 from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
+from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame
 from fsframe.table.reader import in_parts
 
@@ -154,7 +155,12 @@ def inspect(data: Any, label: Any = None, **options: Any) -> Inspection:
     if not is_frame(data) and (in_parts(data) or not isinstance(data, (str, os.PathLike))):
         raise RequestError(
             f"inspect takes a data frame or the path of a file, not {type(data).__name__}; "
-            "`fsframe inspect` looks at tables in parts"
+            + (
+                "a Dataset has been read: its `warnings` say what was found, and a frame of its "
+                "columns is pandas.DataFrame(data.X, columns=data.feature_names)"
+                if isinstance(data, Dataset)
+                else "`fsframe inspect` looks at tables in parts"
+            )
         )
     named = {"label": label, **options} if label is not None else options
     for role, given in named.items():

@@ -363,6 +363,8 @@ def test_the_label_may_stand_behind_the_table():
     assert fsframe.inspect(frame, "a").options["label"] == "a"
     with pytest.raises(RequestError, match=r"label= as the name of a column, not Series; .*assign"):
         fsframe.inspect(X, y)
+    with pytest.raises(RequestError, match=r"a Dataset has been read: its `warnings` say"):
+        fsframe.inspect(fsframe.read(frame, label="y"))
 
 
 def test_progress_may_be_a_function_and_nothing_else_but_a_flag() -> None:
