@@ -213,3 +213,16 @@ def test_a_column_left_out_for_its_name_is_left_out_of_new_rows(call: Call, here
     assert call("apply t.h5 on twice.csv -o -").out == call("apply s.h5 on small.csv -o -").out
     other = call("predict s.h5 on twice.csv")
     assert other.code == 4 and f"several columns are named {first!r}; rename them" in other.err
+
+
+def test_new_rows_may_have_other_delimiters_than_the_table_of_the_run(
+    call: Call, here: Path
+) -> None:
+    points = (here / "small.csv").read_text()
+    (here / "commas.csv").write_text(points.replace(",", ";").replace(".", ","))
+    assert call("chain mim:top=2 knn on commas.csv --out r.h5").code == 0
+    refused = call("predict r.h5 on small.csv")
+    assert refused.code == 4
+    assert "(--decimal ,): say how it is written (--delimiter, --decimal)" in refused.err
+    done = call("predict r.h5 on small.csv --delimiter , --decimal .")
+    assert done.code == 0 and done.out == call("predict r.h5 on commas.csv").out

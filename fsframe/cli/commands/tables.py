@@ -31,7 +31,7 @@ from fsframe.cli.run_file import (
 )
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import DataError, FsframeWarning, RequestError
-from fsframe.text import csv_text, printable
+from fsframe.text import csv_text, listed, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,6 +169,13 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
     form = {**stored_reading(record), **given}
     form = {key: form[key] for key in TABLE_FORM if key in form}
     table = _without_second_names(read_table(source, **form), record)
+    signs = [key for key in ("delimiter", "decimal") if key in form and key not in given]
+    if signs and len(table.names) == 1 and not {*table.names} & {*record.feature_names}:
+        said = listed([f"--{key} {form[key]}" for key in signs])
+        raise DataError(
+            f"{source} has one column if it is read as the table of the run ({said}): say how it "
+            "is written (--delimiter, --decimal)"
+        )
     if not all(re.fullmatch("f[1-9][0-9]*", name) for name in record.feature_names):
         return table
     # These names mean that the run's table had no line of names: features are found by place.
@@ -264,7 +271,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
     class (larger is more likely); for a numeric target, the row and the prediction. The classifier
     is fitted again on the table of the run, which must still be there; of the new table, only the
     columns that it uses are read. Both tables are read with the options of the run (--drop, --na,
-    --decimal, …) unless they are given here.
+    --decimal, …) unless they are given here; how the new one is written may be said for it alone.
 
     \b
     Example:
@@ -283,7 +290,12 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
     if out is not None:
         check_destination(out, overwrite=options["overwrite"], apart_from=used)
     given = reading_arguments(**options)
-    trained_on = table_of_run(record, source, **given)
+    try:
+        trained_on = table_of_run(record, source, **given)
+    except DataError:
+        # The new table alone may be written so.
+        further = {key: value for key, value in given.items() if key not in TABLE_FORM}
+        trained_on = table_of_run(record, source, **further)
     fitted = refit(record, trained_on, options["classifier"] or "").on_its_columns()
     features = record.feature_names
     if fitted.numbers is not None:
