@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import warnings
 import weakref
@@ -24,12 +25,14 @@ class InvalidRequest(RequestError, ValueError):
 def as_value_errors() -> Iterator[None]:
     """Context in which errors about data and parameters are also ValueErrors.
 
+    Their messages name no options of the command line, which estimators do not have.
+
     >>> try:
     ...     with as_value_errors():
-    ...         raise DataError("no rows")
+    ...         raise DataError("no rows: leave the groups out (--groups)")
     ... except ValueError as error:
     ...     print(error)
-    no rows
+    no rows: leave the groups out
     """
     try:
         yield
@@ -37,7 +40,7 @@ def as_value_errors() -> Iterator[None]:
         if isinstance(error, ValueError):
             raise
         kind = InvalidData if isinstance(error, DataError) else InvalidRequest
-        converted = kind(str(error))
+        converted = kind(re.sub(r" \(--[^()]*\)", "", str(error)))
         converted.detail = error.detail
         raise converted from error
 

@@ -258,6 +258,9 @@ def test_categories_of_a_frame_are_categories(frames) -> None:
     # A new category is one more level, as on the command line.
     assert nearest.predict(unseen).shape == (1,)
     assert found.transform(unseen)["colour"].to_list() == ["pink"]
+    # Nor do messages speak of its options.
+    with pytest.raises(ValueError, match="encode them as indicator columns, leave them out, or"):
+        fsframe.sklearn.RFE(top=1).fit(X, y)
 
 
 def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
