@@ -222,8 +222,11 @@ class Request:
             "out": None if out is None else str(out),
         }
         active.notify("run_began", about)
-        with active.watching():
+        try:
             yield
+        except BaseException as error:
+            active.notify("run_failed", error)
+            raise
 
 
 def _observers() -> Observers:

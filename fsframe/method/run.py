@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -111,15 +111,6 @@ class Observers:
                 self.warnings.append(
                     f"the observer {name} failed in {what} and was disabled: {reason}"
                 )
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Report an exception that ends the run, and re-raise it."""
-        try:
-            yield
-        except BaseException as error:
-            self.notify("run_failed", error)
-            raise
 
 
 DEFAULT_MEMORY = 2 * 1024**3
