@@ -393,11 +393,10 @@ def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, mon
 )
 def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(null, statistic):
     options = {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
-    n_tables = 2
     if null == "published":
-        options, n_tables = {}, 3
+        options = {}
     predicted, observed = [], []
-    for table in range(n_tables):
+    for table in range(3):
         data = slides(table, 400, 40, 8)
         tables = [
             outcome(TinyMim(k=8), data, seed=s, null=null, n=50, **options).tables for s in range(8)
