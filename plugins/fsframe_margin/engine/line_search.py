@@ -1,8 +1,8 @@
 """The line search of Algorithm 2, on the arc of norm one between the weights W and their target U.
 
 Distances are linear in the weights, so a trial costs exponentials only. Where all pairs are one
-chunk of work, `search` makes all trials of an update in one compiled call: there the calls would
-take longer than the work.
+chunk of work, `first_step_between` makes all trials of an update in one compiled call, because a
+call for each would take longer than its work.
 """
 
 from __future__ import annotations
