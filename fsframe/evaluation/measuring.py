@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fsframe.errors import GatheredErrors, RequestError
 from fsframe.grammar import format_stages, parse_stage
-from fsframe.method.answer import wilson_interval
 from fsframe.method.classifier import SCORE_KINDS, Classifier, PredictionMeasure, Predictions
 from fsframe.method.selection import Selection
 from fsframe.registry import Registry
@@ -106,7 +105,7 @@ def interval_within(
             middle, reach = np.log(share / (1 - share)), t * error / (share * (1 - share))
             low, high = scipy.special.expit(middle - reach), scipy.special.expit(middle + reach)
         elif units is not None:
-            low, high = wilson_interval(np.array(share), units)
+            low, high = _wilson(share, units)
         else:
             return None
         return lowest + width * float(low), lowest + width * float(high)
@@ -122,6 +121,14 @@ def interval_within(
     if below:
         return lowest + away / factor, lowest + away * factor
     return highest - away * factor, highest - away / factor
+
+
+def _wilson(share: float, trials: int) -> tuple[float, float]:
+    z = float(scipy.special.ndtri(0.5 + _LEVEL / 2))
+    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    half = z / (1 + z**2 / trials) * spread
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def one_standard_error(better: Floats, error: Floats, kept: Floats) -> int:

@@ -305,16 +305,11 @@ def _frequency(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
     if low is None or high is None:
         if not n or "fold" in tables:
             return {"frequency": share}
-        low, high = wilson_interval(share, n)
+        low, high = _wilson(share, n)
     return {"frequency": share, "frequency_low": low, "frequency_high": high}
 
 
-def wilson_interval(share: Floats, n: int) -> tuple[Floats, Floats]:
-    """Wilson's 95 % intervals of shares of n trials.
-
-    >>> [end.round(3).tolist() for end in wilson_interval(np.array([0.0, 0.5]), 10)]
-    [[0.0, 0.237], [0.278, 0.763]]
-    """
+def _wilson(share: Floats, n: int) -> tuple[Floats, Floats]:
     square = _NORMAL**2 / n
     middle = (share + square / 2) / (1 + square)
     half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
