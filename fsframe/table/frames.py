@@ -249,19 +249,30 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
 
 
 def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
-    """Raise DataError if values given with a pandas frame have its index in another order.
+    """Raise DataError if values given with a pandas frame have its index in another order, or a
+    part of it.
 
-    Rows are matched by position, so that values would go to the wrong rows.
+    Rows are matched by position, so that values would go to the wrong rows. Values whose index
+    counts them from 0, as after `reset_index`, have none of their own.
     """
     ours: Any = getattr(frame, "index", None)
     for what, values in beside.items():
         theirs: Any = getattr(values, "index", None)
         if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
             continue
-        if len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values()):
+        if len(ours) != len(theirs):
+            continue
+        if ours.sort_values().equals(theirs.sort_values()):
             raise DataError(
                 f"the {what} have the index of the frame in another order, and rows are matched by "
                 "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
+            )
+        shared = int(theirs.isin(ours).sum())
+        if shared and not theirs.equals(values.reset_index(drop=True).index):
+            raise DataError(
+                f"the {what} share {shared} of {len(ours)} entries of their index with the frame, "
+                "and rows are matched by position: give both for the same rows "
+                "(X, y = X.align(y, join='inner', axis=0)), or y.to_numpy() if the order is meant"
             )
 
 

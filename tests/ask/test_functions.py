@@ -144,6 +144,9 @@ def test_labels_in_another_order_than_their_frame_are_refused(table):
     for wrong in ({"label": y[::-1]}, {"label": y.sample(frac=1, random_state=0)}):
         with pytest.raises(DataError, match=r"in another order.*y\.loc\[X\.index\]"):
             fsframe.select("mim", X, **wrong)
+    partly = y.rename(index=lambda row: row + 5)
+    with pytest.raises(DataError, match=r"the label share 35 of 40 .* same rows .*to_numpy"):
+        fsframe.select("mim", X, label=partly)
     with pytest.raises(DataError, match="the groups have the index"):
         fsframe.Dataset.from_arrays(X, y, groups=pandas.Series(range(len(y)), index=y.index[::-1]))
 
