@@ -172,7 +172,6 @@ def test_descents_over_one_chunk_of_pairs_or_many_are_the_same(sigma, penalty, m
     assert whole.differences is not None
     for bound in ("_CHUNK", "_LEAST_CHUNK"):
         monkeypatch.setattr(margins, bound, 400)
-    monkeypatch.setattr(margins, "_KEPT_DIFFERENCES", 0)
     parts = PairSpace(X, y)
     assert len(whole.chunks) == 1 < len(parts.chunks)
     assert parts.differences is None
