@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, one_line
 from fsframe.table.arrays import EXACT
 from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
@@ -65,13 +66,34 @@ def columns_of(frame: Any) -> list[tuple[str, Any]]:
     return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
 
 
+@contextlib.contextmanager
+def reading_errors(what: str) -> Iterator[None]:
+    """Turn errors of the libraries that read files into DataErrors about `what`."""
+    try:
+        yield
+    except BaseException as error:
+        library = type(error).__module__.partition(".")[0]
+        # Panics in the Rust code of polars do not derive from `Exception`.
+        if isinstance(error, OSError) or library in ("polars", "pyarrow", "pyo3_runtime"):
+            raise DataError(f"{what} cannot be read: {one_line(error)}") from error
+        raise
+
+
 def _without_arrow(frame: Any) -> Any:
     """A pyarrow table as a polars frame; any other frame as it is."""
     if type(frame).__module__.partition(".")[0] != "pyarrow":
         return frame
     import polars
 
-    return polars.from_arrow(frame)
+    names = frame.schema.names
+    if len({*names}) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"column name {name!r} occurs twice in the pyarrow table: rename one of the "
+            "columns (table.rename_columns)"
+        )
+    with reading_errors("the pyarrow table"):
+        return polars.from_arrow(frame)
 
 
 def appended(frame: Any, columns: Mapping[str, Any]) -> Any:

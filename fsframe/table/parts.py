@@ -26,7 +26,7 @@ from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
-from fsframe.table.frames import cells_of, group_values
+from fsframe.table.frames import cells_of, group_values, reading_errors
 from fsframe.table.kept_folders import (
     Unsound,
     arrays_as_bytes,
@@ -47,7 +47,6 @@ from fsframe.table.row_readers import (
     RowReader,
     files_of,
     frame_rows,
-    reading_errors,
     stamp_of,
 )
 from fsframe.table.text_file import check_expansion, memory_bound

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import os
@@ -15,9 +14,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, one_line
+from fsframe.errors import DataError
 from fsframe.table.arrays import without_codes
-from fsframe.table.frames import FrameColumns, is_category
+from fsframe.table.frames import FrameColumns, is_category, reading_errors
 from fsframe.table.hdf5 import Hdf5Arrays, check_unchanged, file_mark
 from fsframe.table.table_columns import Table, Values
 from fsframe.table.text_file import reading_of
@@ -252,19 +251,6 @@ class NotAllBytes(Exception):
 
 def _all_bytes(frame: Any, kind: Any) -> bool:
     return set(frame.dtypes) == {kind} and not sum(frame.null_count().row(0))
-
-
-@contextlib.contextmanager
-def reading_errors(what: str) -> Iterator[None]:
-    """Turn errors of the libraries that read files into DataErrors about `what`."""
-    try:
-        yield
-    except BaseException as error:
-        library = type(error).__module__.partition(".")[0]
-        # Panics in the Rust code of polars do not derive from `Exception`.
-        if isinstance(error, OSError) or library in ("polars", "pyarrow", "pyo3_runtime"):
-            raise DataError(f"{what} cannot be read: {one_line(error)}") from error
-        raise
 
 
 def frame_rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import polars
 import pytest
@@ -442,3 +444,15 @@ def test_the_texts_of_one_column_are_read_without_the_others(monkeypatch):
     for frame in (polars.DataFrame(columns), pandas.DataFrame(columns), pyarrow.table(columns)):
         assert frames.frame_texts(frame, 0) == ["1", "2"]
         assert frames.frame_texts(frame, 1)[0] == "x"
+
+
+def test_what_polars_does_not_take_of_a_pyarrow_table_is_an_error_in_words():
+    pyarrow = pytest.importorskip("pyarrow")
+    label = pyarrow.array(["u", "v"] * 6)
+    wide = pyarrow.array([Decimal(k) for k in range(12)], pyarrow.decimal256(50, 2))
+    with pytest.raises(DataError, match="the pyarrow table cannot be read: "):
+        fsframe.read(pyarrow.table({"a": wide, "class": label}), label="class")
+    number = pyarrow.array(range(12))
+    twice = pyarrow.Table.from_arrays([number, number, label], ["a", "a", "class"])
+    with pytest.raises(DataError, match="column name 'a' occurs twice in the pyarrow"):
+        fsframe.read(twice, label="class")
