@@ -189,7 +189,12 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
     except OSError as error:
         raise RequestError(f"cannot read {file}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RequestError(f"{file.name} is not TOML: {error}") from error
+        hint = (
+            f". If it is a table, compare chains on it (fsframe compare CHAIN CHAIN on {file.name})"
+            f" or run one (fsframe chain CHAIN on {file.name})"
+        )
+        hint = "" if file.suffix.lower() == ".toml" else hint
+        raise RequestError(f"{file.name} is not TOML: {error}{hint}") from error
     except RecursionError as error:
         raise RequestError(f"{file.name} is not a study: its lists are nested too deep") from error
     faults = StudyFaults(file.name)

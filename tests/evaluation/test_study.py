@@ -260,8 +260,12 @@ def test_what_a_table_does_not_allow_is_reported_before_anything_runs(folder):
         read_plan(folder / "study.toml")
     assert str(caught.value).count("fewer members than the 30 folds") == 2
     (folder / "study.toml").write_text("tables = [")
-    with pytest.raises(RequestError, match="is not TOML"):
+    with pytest.raises(RequestError, match="is not TOML") as caught:
         read_plan(folder / "study.toml")
+    assert "If it is a table" not in str(caught.value)
+    (folder / "r.csv").write_text("a,b,class\n1,2,x\n")
+    with pytest.raises(RequestError, match=r"If it is a table, .*fsframe compare .* on r\.csv"):
+        read_plan(folder / "r.csv")
 
 
 def test_a_damaged_study_is_refused(small):
