@@ -443,11 +443,10 @@ class Selection:
             if not _is_array_name(name)
         )
         problems.extend(
-            f"{part} has an array {name!r} of {array.dtype}: arrays hold numbers or texts"
+            f"{part} has an array {name!r} of {array.dtype}: arrays hold {allowed}"
             for part, arrays in (("model", self.model), ("tables", self.tables))
             for name, array in arrays.items()
-            if array.dtype.kind not in "biufUO"
-            or (array.dtype.kind == "O" and not all(type(text) is str for text in array.flat))
+            if (allowed := _allowed_instead(array))
         )
         problems.extend(
             f"table {name!r} holds {what} outside 0 … 1"
@@ -593,6 +592,14 @@ def _are_shares(array: NDArray[Any]) -> bool:
     if array.dtype.kind not in "fiu":
         return True
     return not bool(((array < -_ROUNDING) | (array > 1.0 + _ROUNDING)).any())
+
+
+def _allowed_instead(array: NDArray[Any]) -> str:
+    """What an array may hold, in words, if it holds something that run files do not store."""
+    if array.dtype.kind == "f":
+        return "" if array.dtype.itemsize in (4, 8) else "float32 or float64"
+    texts = array.dtype.kind == "O" and all(type(text) is str for text in array.flat)
+    return "" if texts or array.dtype.kind in "biuU" else "numbers or texts"
 
 
 def _is_array_name(name: str) -> bool:

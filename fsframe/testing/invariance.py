@@ -179,6 +179,12 @@ class InvarianceChecks(SelectorChecks):
         turned = data.with_labels((data.y + 1) % 3)
         self._assert_unchanged(turned, self._result(data), "with three classes turned")
 
+    def test_the_label_does_not_matter_if_the_method_says_so(self) -> None:
+        only_if(not self.make().uses_label, "it uses the label")
+        data = self.table()
+        other = data.with_labels(data.y[shuffled(data.n_samples, 2)])
+        self._assert_unchanged(other, self._plain(), "with labels of other rows")
+
     def test_scale_changes_nothing(self) -> None:
         data = self.table()
         powers = 2.0 ** np.array([3, -5, 0, 7, -2, 11])

@@ -407,6 +407,9 @@ FAULTS: dict[tuple[str, str], Fault] = {
         _with("weights", lambda w, data: w * (1 + (data.y == 0) * (data.task != "regression"))),
         "classes in reverse",
     ),
+    ("the_label_does_not_matter_if_the_method_says_so", "a label used in silence"): Fault(
+        {"uses_label": False}, "labels of other rows"
+    ),
     ("every_class_counts", "classes one and two merged"): Fault(
         _targets(lambda t, data: np.column_stack([t[:, 0], t[:, 1:].sum(axis=1)]), "classification")
     ),

@@ -149,6 +149,10 @@ def test_what_is_no_dataset_and_what_belongs_to_another_table_is_refused() -> No
             Selection(selected=[0], scores=np.ones(4), tables={"of": {"a": 1}, "who": ["b"]}),
             "tables has an array 'of' of object: arrays hold numbers or texts$",
         ),
+        (
+            Selection(selected=[0], scores=np.ones(4), model={"w": np.ones(2, np.float16)}),
+            "model has an array 'w' of float16: arrays hold float32 or float64$",
+        ),
     ],
 )
 def test_an_unsound_result_is_the_plugins_fault(monkeypatch, found: Any, complaint: str) -> None:
