@@ -91,6 +91,14 @@ class Doubts:
                 f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
                 for doubt in guess.doubts
             ]
+        for role in ("groups", "adjust", "weight"):
+            for key in as_keys(given.get(role)):
+                if is_usual_label(str(key)):
+                    raise UntidyTableError(
+                        f"{self.table.path}: no label is named, and {key!r}, which looks like it, "
+                        f"has another role (--{role}, {role}=): leave that role out, or name the "
+                        "label (--label, label=)"
+                    )
         ways: list[dict[str, object]] = []
         for place in dict.fromkeys((guess.place, last)):
             if why_no_label(contents.columns[place], contents.n_rows):

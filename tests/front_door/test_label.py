@@ -50,6 +50,14 @@ def test_a_measurement_in_the_last_column_is_no_default_label(call, untidy, comm
         assert second.code == 0 and second.json["data"]["label"] == "GENE12"
 
 
+def test_a_likely_label_given_as_groups_is_named_and_no_other_is_offered(call, untidy):
+    done = call("chain mim on patients.csv --no-out --groups Outcome")
+    assert (
+        done.code == 4 and "'Outcome', which looks like it, has another role (--groups" in done.err
+    )
+    assert "--label GENE12" not in done.err
+
+
 def test_no_message_offers_a_likely_label_for_dropping(call, untidy):
     for words in ("", "--label GENE12", "--label Age", "--label Outcome"):
         told = call(f"chain mim on patients.csv --no-out {words}").err
