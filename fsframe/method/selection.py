@@ -458,20 +458,6 @@ class Selection:
             problems.extend(self._axis_problems(n_seen))
         return problems
 
-    def unranked_problems(self) -> list[str]:
-        """The problem of a new selection whose scores leave out columns that it keeps.
-
-        A method may give no score at all; then columns are known by what is kept.
-        """
-        without = self.selected[np.isnan(self.scores[self.selected])]
-        if not without.size or np.isnan(self.scores).all():
-            return []
-        shown = listed([str(column) for column in without.tolist()], most=5)
-        return [
-            f"selected has columns without a score ({shown}): give each column that is kept a "
-            "number in scores (NaN says that it was not considered), or leave it out of selected"
-        ]
-
     def _donor_problems(self, n_features: int) -> Iterator[str]:
         """Problems of `donors` for a table of `n_features` columns."""
         assert self.donors is not None

@@ -568,8 +568,6 @@ class Selector(Method):
             else attrs.evolve(selection, features_in=None)
         )
         problems = as_local.problems(local.n_features, local.n_samples)
-        if not problems:
-            problems = as_local.unranked_problems()
         if problems:
             raise PluginError(
                 f"{self._stage_words()} returned an invalid result: " + "; ".join(problems)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar
 
 import attrs
@@ -16,7 +15,6 @@ from fsframe.chains.stage import Stage
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
-from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
@@ -213,31 +211,6 @@ def test_counts_of_many_resamples_are_looked_at_before_a_fast_way(counts, what) 
 def test_a_wrapping_stage_without_anything_to_wrap_says_what_to_do() -> None:
     with pytest.raises(RequestError, match=r"put one on its left .* or name it \(`vote:base="):
         Vote().select(table())
-
-
-@attrs.frozen(kw_only=True)
-class Unscored(Selector):
-    """Keeps two columns; `given` are the scores."""
-
-    given: ClassVar[list[float]] = []
-
-    def _select(self, data: Dataset, upstream: Any, run: Any) -> Selection:
-        return Selection(selected=[0, 1], scores=self.given)
-
-
-@pytest.mark.parametrize(
-    ("scores", "columns"), [([np.nan, 1.0], "(0)"), ([np.nan, np.nan, 3.0], "(0, 1)")]
-)
-def test_kept_columns_without_a_score_are_refused_if_others_have_one(
-    scores, columns, monkeypatch
-) -> None:
-    monkeypatch.setattr(Unscored, "given", scores)
-    data = Dataset.from_arrays(np.eye(6)[:, : len(scores)], np.arange(6) % 2)
-    with pytest.raises(PluginError, match=re.escape(f"columns without a score {columns}: give")):
-        Unscored().select(data)
-    # A method without any score is one whose answer is what it keeps.
-    monkeypatch.setattr(Unscored, "given", [np.nan] * len(scores))
-    assert Unscored().select(data).selected.tolist() == [0, 1]
 
 
 def test_invalid_tests_of_pairs_name_the_plugin() -> None:
