@@ -274,8 +274,8 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
     """Raise DataError if values given with a pandas frame have its index in another order, or a
     part of it.
 
-    Rows are matched by position, so that values would go to the wrong rows. Values whose index
-    counts them from 0, as after `reset_index`, have none of their own.
+    Rows are matched by position, so that values would go to the wrong rows. A part is no reason if
+    either index only counts rows from 0, as after `reset_index` or a transformation.
     """
     ours: Any = getattr(frame, "index", None)
     for what, values in beside.items():
@@ -290,7 +290,8 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
                 "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
             )
         shared = int(theirs.isin(ours).sum())
-        if shared and not theirs.equals(values.reset_index(drop=True).index):
+        counted = values.reset_index(drop=True).index
+        if shared and not (ours.equals(counted) or theirs.equals(counted)):
             raise DataError(
                 f"the {what} share {shared} of {len(ours)} entries of their index with the frame, "
                 "and rows are matched by position: give both for the same rows "
