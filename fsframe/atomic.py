@@ -24,8 +24,9 @@ _KINDS = {
 
 
 @contextlib.contextmanager
-def system_errors_told(what: str, advice: str = "") -> Iterator[None]:
-    """Context in which an error of the system is a StoreError: `what` failed, why, and `advice`."""
+def as_store_errors(what: str, advice: str = "") -> Iterator[None]:
+    """Turn errors of the system into StoreErrors: `what` failed, such as "cannot read a.h5", the
+    system's reason, and `advice`, which begins with a semicolon."""
     try:
         yield
     except OSError as error:

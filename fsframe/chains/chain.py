@@ -165,7 +165,7 @@ class Chain:
         problems = [*self.request_problems(data), *self.first_problems()]
         # A protocol asks the classifiers of its chains for both.
         problems = [text for text in problems if text.partition(": ")[2] not in refused]
-        refuse(DataError if refused else RequestError, dict.fromkeys([*refused, *problems]))
+        refuse(DataError if refused else RequestError, [*refused, *problems])
 
     @property
     def _named_selectors(self) -> tuple[tuple[str, Selector], ...]:

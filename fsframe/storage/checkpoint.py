@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.atomic import check_destination, place_file, system_errors_told
+from fsframe.atomic import as_store_errors, check_destination, place_file
 from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -240,7 +240,7 @@ class Checkpoint:
 
     def _unit_files(self) -> dict[int, Path]:
         """The files of finished units by their number."""
-        with system_errors_told(f"cannot read {self.folder}"):
+        with as_store_errors(f"cannot read {self.folder}"):
             found = {name: _UNITS.fullmatch(name) for name in os.listdir(self.folder)}
         return {int(match[1]): self.folder / name for name, match in found.items() if match}
 
@@ -423,6 +423,6 @@ class FitSteps:
 
 
 def _remove(path: Path) -> None:
-    with system_errors_told(f"cannot remove {path}"), contextlib.suppress(FileNotFoundError):
+    with as_store_errors(f"cannot remove {path}"), contextlib.suppress(FileNotFoundError):
         # By the module `os`, whose calls tests/faults/harness.py watches.
         os.unlink(path)

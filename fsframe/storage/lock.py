@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.atomic import system_errors_told
+from fsframe.atomic import as_store_errors
 from fsframe.errors import StoreError
 from fsframe.system import (
     boot_id,
@@ -123,7 +123,7 @@ class FolderLock:
         """
         path = folder / "lock"
         while True:
-            with system_errors_told(f"cannot write {path}", "; choose another place"):
+            with as_store_errors(f"cannot write {path}", "; choose another place"):
                 descriptor = open_lock(path)
             try:
                 if cls._take(path, descriptor):
@@ -149,7 +149,7 @@ class FolderLock:
         if holder is not None and not _dead(holder, me, locked):
             raise _held(path, holder)
         record = json.dumps(attrs.asdict(me)).encode()
-        with system_errors_told(f"cannot write {path}", "; free space or choose another place"):
+        with as_store_errors(f"cannot write {path}", "; free space or choose another place"):
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, record)

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.atomic import place_file, system_errors_told
+from fsframe.atomic import as_store_errors, place_file
 from fsframe.errors import StoreError
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
@@ -164,7 +164,7 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
     # Reading a named pipe would block.
     regular = Path(path).is_file() or not Path(path).exists()
     require(regular, f"{where} is not a file; name a study (NAME.zip)")
-    with system_errors_told(f"cannot read {where}"):
+    with as_store_errors(f"cannot read {where}"):
         content = Path(path).read_bytes()
     return _read(content, where)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fsframe.registry
-from fsframe.atomic import place_file, system_errors_told
+from fsframe.atomic import as_store_errors, place_file
 from fsframe.errors import StoreError
 from fsframe.grammar import parse_stages
 from fsframe.kinds import offered_by
@@ -171,7 +171,7 @@ class Manifest:
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """The manifest at `path`, which may be untrusted; StoreError if it is damaged or none."""
-        with system_errors_told(f"cannot read {path}"), open(path, "rb") as file:
+        with as_store_errors(f"cannot read {path}"), open(path, "rb") as file:
             content = file.read(_MOST_BYTES)
         head = _MANIFEST_HEAD.match(content)
         body = content[head.end() :] if head else b""
@@ -335,7 +335,7 @@ def read_index(path: Path) -> Mapping[Unit, Place]:
 
 def read_unit(place: Place) -> bytes:
     """The bytes of a unit, verified again; StoreError if they have changed."""
-    with system_errors_told(f"cannot read {place.path}"), open(place.path, "rb") as file:
+    with as_store_errors(f"cannot read {place.path}"), open(place.path, "rb") as file:
         file.seek(place.offset)
         content = file.read(place.length)
     unchanged = hashlib.sha256(content).digest() == place.sha256
@@ -343,7 +343,7 @@ def read_unit(place: Place) -> bytes:
     return content
 
 
-@system_errors_told("it cannot be read")
+@as_store_errors("it cannot be read")
 def _content(path: Path) -> bytes:
     # Neither block on a named pipe nor follow a symbolic link.
     with open(open_for_reading(path, follow=False), "rb") as file:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, refuse
 from fsframe.table.arrays import EXACT, check_spelled
 from fsframe.table.column_kinds import ColumnKind, ColumnNote, WordsRead, coded_together
 from fsframe.table.column_names import is_usual_label
@@ -223,8 +223,7 @@ def assembled(
             cells[layout.weight] = _weights(table, layout.weight, cells[layout.weight])
     if unsettled and doubts is not None and place is not None:
         raise doubts().untidy("\n".join(problems), place)
-    if problems:
-        raise DataError("\n".join(problems))
+    refuse(DataError, problems)
     known: Any = slice(None)
     if label is not None and label.known is not None:
         known = label.known

@@ -166,7 +166,8 @@ class _DenseObjective:
 
     def arc(self, point: Point, gradient: Floats, target: Floats) -> Arc:
         """The arc from the weights W of the point to U; <Σ + λ, W − U> is the gap."""
-        W, forward = point.weights, gradient + self.penalty if self.penalty else gradient
+        W = point.weights
+        forward = gradient + self.penalty if self.penalty else gradient
         return Arc(
             float(np.vdot(forward, W)), float(np.vdot(forward, target)), float(np.vdot(W, target))
         )

@@ -97,9 +97,9 @@ def first_step_between(
     arc: Arc, first: Floats, second: Floats, penalties: tuple[float, float], start: float,
     sigma: float, rows: Rows, alone: Flags, outer: Floats, logs: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """As `first_step`, with distances a·first + b·second; returns t and the cost without penalty.
+    """`PairSpace.search` over one chunk; returns t, and the cost without penalty.
 
-    The distances at t overwrite `second`, their log-sums are written into `logs` (2, N).
+    The log-sums at t are written into `logs` (2, n): over hits, and over misses.
     """
     n = alone.size
     t = 1.0

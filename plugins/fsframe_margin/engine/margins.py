@@ -251,11 +251,27 @@ class PairSpace(RowChunks):
         start: float,
         sigma: float,
     ) -> tuple[float, Point | None]:
-        """The first sufficient step on the arc between two weights, whose distances are given.
+        """The first sufficient step on the arc between the weights W of a point and U.
 
-        Returns t and the point, whose weights are not set yet and whose distances overwrite
-        `second`; 0 and None if there is none. `penalties` are those of both weights; `start` is the
-        cost at t = 0 with its penalty.
+        Parameters
+        ----------
+        arc : Arc
+        first, second : (n, n) float64
+            q under W and U over all pairs i < j; `second` is overwritten with q at the step.
+        penalties : (float, float)
+            λ Σ W and λ Σ U over all rows, in the unit of the cost.
+        start : float
+            The cost at t = 0, with its penalty.
+        sigma : float
+
+        Returns
+        -------
+        (float, Point or None)
+            t, and the point without weights, which the caller sets; 0 and None if no step suffices.
+
+        Notes
+        -----
+        A trial takes n²/2 exponentials.
         """
         if len(self.chunks) == 1:
             logs = np.empty((2, self.n_rows))

@@ -24,6 +24,7 @@ from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 Place = int | np.intp
+"""A position: loops of compiled code count in intp, callers in int."""
 
 
 BLOCK = 384
@@ -441,7 +442,10 @@ def scatter_of(
     D: Floats, XT: Floats, q: Floats, by: Shares, negligible: float, S: Floats, start: int,
     stop: int,
 ) -> None:  # fmt: skip
-    """As `pair_scatter` of all rows, from `all_differences` unless few coefficients matter."""
+    """As `pair_scatter`, start and stop being the first and the last of all rows.
+
+    From `all_differences` D (A, pairs), unless few coefficients matter.
+    """
     N, pairs = q.shape[0], D.shape[1]
     c, E = np.empty(pairs), np.empty((4, BLOCK))
     at = large = 0
