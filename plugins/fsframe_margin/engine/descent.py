@@ -32,7 +32,7 @@ class Descent:
         The point at these weights, from which their margin is computed.
     cost, gap, step : (n_points,) float64
         At the start and after every update: the cost (NaN if the method has none); the gap
-        <Σ, W − U>, with U the minimiser of step 2 (zero at a stationary point); the step, or the
+        <Σ, W − U>, with U the target of the step (zero at a stationary point); the step, or the
         change of w, to the next point.
     iterations : int
         Number of updates.
@@ -133,8 +133,9 @@ class _DenseObjective:
     Notes
     -----
     With the line search every point is on an `Arc`; q is linear in W, so a trial costs only
-    exponentials. The first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease
-    is taken. With a `threshold` above zero, a trial point is pruned before its cost is computed.
+    exponentials. The first t, from 1 on (`line_search.shorter`), that lowers the cost by 1e-4 of
+    the predicted decrease is taken. With a `threshold` above zero, a trial point is pruned before
+    its cost is computed.
     """
 
     def __init__(self, space: PairSpace, sigma: float, rule: str, penalty: float) -> None:

@@ -24,7 +24,7 @@ from fsframe_margin.engine.training import (
     with_prototypes,
 )
 from fsframe_margin.engine.updates import RULES
-from fsframe_margin.methods.immigrate import descend
+from fsframe_margin.methods.immigrate import TOLERANCE, descend
 from fsframe_margin.methods.immigrate_fit import dense_start
 from fsframe_margin.methods.margin_selector import (
     SAMPLE,
@@ -142,7 +142,7 @@ class BoostedSettings(Parameterised):
             rule=self.update,
             line_search=self.line_search,
             max_iter=self.max_iter,
-            tol=1e-5 if self.line_search else 0.0,
+            tol=TOLERANCE if self.line_search else 0.0,
             keep_best=self.line_search,
         ).weights
         return weights

@@ -31,6 +31,12 @@ Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
 
+TOLERANCE = 1e-4
+"""Relative change of the cost at which a descent with a line search stops by default."""
+
+_MOMENTUM = 0.3
+"""Share of the direction before in the next one."""
+
 
 @attrs.frozen(kw_only=True)
 class Immigrate(TunedSelector):
@@ -129,7 +135,7 @@ class Immigrate(TunedSelector):
     tol: float | None = param(
         None,
         optional(real(0)),
-        help="Stop when the relative change of the cost is at most this; by default 1e-5 with "
+        help="Stop when the relative change of the cost is at most this; by default 1e-4 with "
         "the line search, and never without it.",
         symbol="ε",
         source=f"{_PAPER}, Figure 1",
@@ -294,7 +300,7 @@ class Immigrate(TunedSelector):
 
     def _descent(self, sigma: float, pruned: bool, size: int) -> partial[Descent]:
         """`descend` with the parameters of this method, for W over `size` columns."""
-        tol = self.tol if self.tol is not None else (1e-5 if self.line_search else 0.0)
+        tol = self.tol if self.tol is not None else (TOLERANCE if self.line_search else 0.0)
         package = self.update == "psd-clip" and not self.line_search
         return partial(
             descend,
@@ -318,7 +324,7 @@ def descend(
     rule: str = "elementwise",
     line_search: bool = True,
     max_iter: int = 50,
-    tol: float = 1e-5,
+    tol: float = TOLERANCE,
     prune_below: float = 0.0,
     prune_from: int = 0,
     penalty: float = 0.0,
@@ -353,7 +359,9 @@ def descend(
     Notes
     -----
     `engine.descent._DenseObjective` describes the operations on W. With pruning, the cost decreases
-    from the first pruned point on.
+    from the first pruned point on. With the line search, step 2 minimises <H, W>, where H is a
+    running average of Σ (three tenths of the H before), because U of Σ alone tends to swing from
+    one side of the minimum to the other; where that lowers the cost no more, Σ is used.
     """
     from fsframe_margin.engine.descent import DescentState, objective_of
 
@@ -364,21 +372,29 @@ def descend(
         point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
     )
     begin, pruning = prune_from, False
+    direction: Any = None
     while state.updates < max_iter:
         if prune_below and not pruning and state.updates >= begin:
             pruning = True
             state.restart(objective, prune_below, moved=line_search or begin < prune_from)
+            direction = None
         threshold = prune_below if pruning else 0.0
         point = state.point
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
         gradient = objective.gradient(point)
+        averaged = line_search and direction is not None
+        direction = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * direction if averaged else gradient
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
-        target: Any = objective.minimiser(point, gradient, threshold)
+        target: Any = objective.minimiser(point, direction, threshold)
         reached: Any = None
         if target is not None:
             arc = objective.arc(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
             reached, step = objective.step(point, arc, target, threshold, line_search)
+        if reached is None and averaged:
+            # The averaged direction does not lower the cost, but Σ alone may.
+            direction = None
+            continue
         # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
         if reached is None and waiting:
