@@ -28,6 +28,7 @@ from fsframe.method.stage_view import (
     view,
     ways_with_missing,
     weights_in_parts,
+    without_values,
 )
 from fsframe.method.statement import Statement
 from fsframe.params import number_to_keep
@@ -488,8 +489,8 @@ class Selector(Method):
             name = self.method_name()
             yield (
                 f"{name} does not take missing values (NaN): {total} in {data.name!r}, the first "
-                f"in sample {row + 1}, feature {data.feature_names[column]!r}; "
-                f"{ways_with_missing(name, data.task)}"
+                f"in sample {row + 1}, feature {data.feature_names[column]!r}"
+                f"{without_values(data, column)}; {ways_with_missing(name, data.task)}"
             )
 
     def check_data(self, data: Dataset) -> None:

@@ -540,6 +540,30 @@ def first_missing(data: Dataset) -> tuple[int, int, int] | None:
     return None if first is None else (first[0], first[1], total)
 
 
+def without_values(data: Dataset, column: int) -> str:
+    """That a feature has no value at all, in parentheses for refusals; empty if it has one."""
+    if data.in_parts:
+        empty = data.matrix.facts.missing[column] == data.n_samples
+    else:
+        empty = np.isnan(data.columns(column, column + 1)).all()
+    return " (it has no value at all: leave it out)" if empty else ""
+
+
+def undecided_gaps(name: str, data: Dataset, ways: str) -> Iterator[str]:
+    """A sentence that a method with a parameter `missing` refuses the missing values of `data`.
+
+    `ways` are the settings that accept them; nothing if no value is missing.
+    """
+    first = first_missing(data)
+    if first is not None:
+        row, column, _ = first
+        yield (
+            f"{name}: missing values in feature {data.feature_names[column]!r}"
+            f"{without_values(data, column)}, the first in sample {row + 1}; use {ways}; or fill "
+            f"them by a stage before it (`impute {name}`)"
+        )
+
+
 def _first_in_parts(data: Dataset) -> tuple[int, int, int] | None:
     """`first_missing` of a table in parts, whose number of missing values is known."""
     total = int(data.matrix.facts.missing.sum())

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
+from fsframe.method.stage_view import undecided_gaps
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -178,6 +179,14 @@ class AnovaF(FilterWithTests):
         if self.spread and self.rank_by == "statistic":
             yield "anova-f: spread=true makes two tests of a feature; leave out rank_by=statistic"
 
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
+        if self.missing == "refuse":
+            ways = (
+                "`anova-f:missing=pairwise` (left out of its statistic), for a class "
+                'missing="pairwise"'
+            )
+            yield from undecided_gaps("anova-f", data, ways)
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         data = self.independent_rows(data)
         if data.in_parts:
@@ -211,14 +220,6 @@ class AnovaF(FilterWithTests):
             present = ~np.isnan(block)
             if not present.all():
                 holes += int((~present.all(axis=0)).sum())
-                if self.missing == "refuse":
-                    column = start + int(np.flatnonzero(~present.all(axis=0))[0])
-                    raise DataError(
-                        f"anova-f: missing values in feature {data.feature_names[column]!r}; use "
-                        "`anova-f:missing=pairwise` (left out of its statistic), for a class "
-                        'missing="pairwise"; or fill them by a stage before it '
-                        "(`impute anova-f`)"
-                    )
             if exact:
                 fisher[start:stop] = fisher_of_columns(block, fisher[start:stop], data)
             nominal = data.categorical[start:stop]

@@ -221,12 +221,16 @@ def test_check_request_refuses_missing_values_of_the_first_stage(text: str, fill
 
 LASTED = Dataset.from_arrays(np.eye(20, 3), np.arange(20.0) + 1, event=np.ones(20))
 HOLED = Dataset.from_arrays(np.where(np.eye(40, 8) > 0, np.nan, noisy().X), noisy().y)
+EMPTY = Dataset.from_arrays(np.where(np.arange(8) == 2, np.nan, noisy().X), noisy().y)
 
 
 @pytest.mark.parametrize(
     ("text", "data", "words"),
     [
         ("boruta", LASTED, ["boruta does not take"]),
+        ("lasso", EMPTY, ["feature 'f3' (it has no value at all: leave it out)"]),
+        ("mim", EMPTY, ["feature 'f3' (it has no value at all: leave it out), the first in"]),
+        ("anova-f", EMPTY, ["feature 'f3' (it has no value at all: leave it out)"]),
         (
             "lasso relieff:discrete_features=[99]",
             HOLED,

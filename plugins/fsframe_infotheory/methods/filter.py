@@ -14,7 +14,7 @@ from fsframe.method.ranking import TIE, rank_by_score
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.stage_view import drawn_rows, first_missing
+from fsframe.method.stage_view import drawn_rows, first_missing, undecided_gaps
 from fsframe.params import (
     choice,
     either,
@@ -256,16 +256,13 @@ class InformationFilter(Selector):
         return selections
 
     def missing_problems(self, data: Dataset) -> Iterator[str]:
-        hole = first_missing(data) if self.missing == "refuse" else None
-        if hole is not None:
-            row, column, _ = hole
+        if self.missing == "refuse":
             name = self.method_name()
-            yield (
-                f"{name}: missing values in feature {data.feature_names[column]!r}, the first in "
-                f"sample {row + 1}; use `{name}:missing=pairwise` (left out of each count) or "
-                f'`{name}:missing=level` (a level of their own), for a class missing="pairwise" '
-                f'or missing="level"; or fill them by a stage before it (`impute {name}`)'
+            ways = (
+                f"`{name}:missing=pairwise` (left out of each count) or `{name}:missing=level` (a "
+                'level of their own), for a class missing="pairwise" or missing="level"'
             )
+            yield from undecided_gaps(name, data, ways)
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
         """Columns of the features in `names`, in that order, without dropped features."""
