@@ -174,6 +174,8 @@ def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Co
 CONTENDERS: tuple[Contender, ...] = (
     _ours("anova-f, BH", "anova-f:alpha=0.05", tasks=_BOTH, seconds=0.01, promise="fdr",
           level=0.05),
+    _ours("anova-f, Bonferroni", "anova-f:alpha=0.05,correction=bonferroni", tasks=_BOTH,
+          seconds=0.01, promise="any", level=0.05),
     _ours("anova-f of ranks, BH", "anova-f:alpha=0.05,ranks=true", tasks=_BOTH, seconds=0.01,
           promise="fdr", level=0.05),
     _ours("anova-f curved, BH", "anova-f:alpha=0.05,curved=true", tasks=("regression",),
