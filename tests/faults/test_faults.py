@@ -53,31 +53,38 @@ def counted(script: str, line: str = "", *more: str) -> list[dict]:
     return found
 
 
-def assert_nothing_lost(least_trials: dict[str, int]) -> None:
+def assert_nothing_lost(found: list[dict], least_trials: dict[str, int]) -> None:
     """Of several lines of words for the harness, each with the least that it has to try."""
-    found = counted("harness.py", " then ".join(least_trials))
     for counts, least in zip(found, least_trials.values(), strict=True):
+        assert not any(counts[name] for name in BAD["harness.py"]), counts
         assert counts["trials"] >= least
         # The faults did come: a harness that stops nothing, or after nothing, proves nothing.
         assert counts["stopped"] >= counts["trials"] // 5
         assert counts["acknowledged"] > counts["trials"]
 
 
+def harness(least_trials: dict[str, int]) -> list[dict]:
+    """What the harness counted for each of these lines of words."""
+    return told(HERE / "harness.py", *" then ".join(least_trials).split())
+
+
+SOME_TRIALS = {
+    "kill-points --step 11": 15,
+    "errors --error ENOSPC --step 17 --short": 10,
+    "errors --error EIO --once --step 17 --offset 1": 10,
+}
+
+
 @forks
-def test_runs_killed_or_without_room_continue_to_the_same_bits() -> None:
-    assert_nothing_lost(
-        {
-            "kill-points --step 11": 15,
-            "errors --error ENOSPC --step 17 --short": 10,
-            "errors --error EIO --once --step 17 --offset 1": 10,
-        }
-    )
+def test_runs_killed_or_without_room_continue_to_the_same_bits(harness_told) -> None:
+    assert_nothing_lost(harness_told[:-1], SOME_TRIALS)
 
 
 @forks
 @pytest.mark.slow
 def test_a_kill_before_every_call_loses_nothing() -> None:
-    assert_nothing_lost({"kill-points": 160})
+    every = {"kill-points": 160}
+    assert_nothing_lost(harness(every), every)
 
 
 @forks
@@ -85,7 +92,8 @@ def test_a_kill_before_every_call_loses_nothing() -> None:
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EDQUOT", "EROFS"])
 @pytest.mark.parametrize("how", ["", "--once", "--short"])
 def test_an_error_at_every_call_loses_nothing(error: str, how: str) -> None:
-    assert_nothing_lost({f"errors --error {error} {how}": 160})
+    every = {f"errors --error {error} {how}": 160}
+    assert_nothing_lost(harness(every), every)
 
 
 def assert_held(found: list[dict], least: int) -> None:
@@ -95,10 +103,12 @@ def assert_held(found: list[dict], least: int) -> None:
 
 
 @compiles
-def test_a_disk_that_fails_costs_no_more_than_the_command() -> None:
-    chosen = ["chain of units", "apply, over the old", "new-plugin"]
-    names = [word for name in chosen for word in ("--command", name)]
-    assert_held(counted("disk.py", "--step 61 --offset 3", *names), 25)
+def test_a_disk_that_fails_costs_no_more_than_the_command(disk_told) -> None:
+    found = disk_told[:-1]
+    assert [counts["command"] for counts in found] == SOME_COMMANDS
+    for counts in found:
+        assert not any(counts[name] for name in BAD["disk.py"]), counts
+    assert_held(found, 25)
 
 
 @compiles
@@ -126,10 +136,14 @@ def test_signals_lose_nothing_and_leave_nothing(line: str) -> None:
     assert counts["kept"] or counts["trials"] < 20
 
 
+# Faults for each harness, tried behind what is sound, so that all is imported and made ready once:
+# units that are acknowledged before they are written, files that are written where they shall be, a
+# checkpoint that forgets.
 FORGETFUL = {
     "harness.py": """
 import harness
 from fsframe.storage.checkpoint import Checkpoint
+harness.main()
 Checkpoint.flush = lambda self: self._waiting.clear()
 print(json.dumps(harness.kill_points(step=3, offset=0).numbers))
 """,
@@ -142,8 +156,14 @@ def hasty(path, content, **options):
     path.write_bytes(content)
     return path
 atomic.place_file = hasty
-from tests.faults.disk import main
-main()
+import tests.faults.disk as disk
+trials = disk.trials
+def few_of_the_last(base, library, command, forms, step, offset, counts):
+    if command == "table":
+        forms, step, offset = ["ENOSPC, half written"], 1, 0
+    return trials(base, library, command, forms, step, offset, counts)
+disk.trials = few_of_the_last
+disk.main()
 """,
     "signals.py": """
 import signals
@@ -152,36 +172,54 @@ Checkpoint._adopt = lambda self, manifest, mixed: manifest.keep(self.folder)
 signals.main()
 """,
 }
-"""Faults for each harness: units that are acknowledged before they are written, files that are
-written where they shall be, a checkpoint that forgets."""
 
 
-@pytest.mark.parametrize(
-    ("script", "words", "seen"),
-    [
-        pytest.param("harness.py", [], {"lost"}, marks=forks),
-        pytest.param(
-            "disk.py", ["--command", "table", "--form", "ENOSPC, half written"], {"half"},
-            marks=compiles,
-        ),
-        pytest.param(
-            "signals.py", ["--trials", "6", "--command", "chain", "--seed", "5"],
-            {"lost", "failed"}, marks=[proc, pytest.mark.slow],
-        ),
-    ],
-)  # fmt: skip
-def test_the_counts_can_be_other_than_nought(
-    tmp_path: Path, script: str, words: list[str], seen: set[str]
-) -> None:
-    program = tmp_path / script
+def told_with_a_fault(folder: Path, script: str, *words: str) -> list[dict]:
+    """What a harness tells whose last trials, or all of them, are of a faulty program."""
+    program = folder / script
     paths = [str(HERE), str(HERE.parents[1])]
     start = f"import json, sys\nsys.path[:0] = {paths!r}\nsys.argv[0] = {script!r}\n"
     if script == "disk.py":
         # It starts itself again, by its own name, with its library.
         start = start.replace(f"sys.argv[0] = {script!r}\n", "")
     program.write_text(start + FORGETFUL[script])
-    (counts,) = told(program, *words)
-    assert any(counts[name] for name in seen), counts
+    return told(program, *words)
+
+
+@pytest.fixture(scope="module")
+def harness_told(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """Counts of `SOME_TRIALS`; at last of a program that forgets what it has acknowledged."""
+    words = " then ".join(SOME_TRIALS).split()
+    return told_with_a_fault(tmp_path_factory.mktemp("harness"), "harness.py", *words)
+
+
+SOME_COMMANDS = ["chain of units", "apply, over the old", "new-plugin"]
+
+
+@pytest.fixture(scope="module")
+def disk_told(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """Counts of `SOME_COMMANDS`; at last of one that writes its file in its place."""
+    words = [word for name in [*SOME_COMMANDS, "table"] for word in ("--command", name)]
+    words += ["--step", "61", "--offset", "3"]
+    return told_with_a_fault(tmp_path_factory.mktemp("disk"), "disk.py", *words)
+
+
+@forks
+def test_the_harness_counts_what_is_lost(harness_told) -> None:
+    assert harness_told[-1]["lost"], harness_told[-1]
+
+
+@compiles
+def test_the_faulty_disk_counts_what_is_half(disk_told) -> None:
+    assert disk_told[-1]["command"] == "table" and disk_told[-1]["half"], disk_told[-1]
+
+
+@proc
+@pytest.mark.slow
+def test_the_signals_count_what_is_lost_or_failed(tmp_path: Path) -> None:
+    words = ["--trials", "6", "--command", "chain", "--seed", "5"]
+    (counts,) = told_with_a_fault(tmp_path, "signals.py", *words)
+    assert counts["lost"] or counts["failed"], counts
 
 
 def test_a_claimed_name_is_given_back_where_the_file_cannot_be_moved(tmp_path, monkeypatch):
