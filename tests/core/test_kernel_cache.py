@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -46,19 +47,66 @@ def write_package(folder: Path, **modules: str) -> Path:
     return folder
 
 
-def python(code: str, folder: Path, **environ: str) -> tuple[str, str]:
+# Forks a process for each line of code that it is sent, and answers with the exit code. numba is
+# ready in it, which takes a second; what `fsframe.kernels.compiled` notices begins with the fork.
+FORKS = """
+import atexit, json, os, sys, traceback
+import numba
+numba.njit(lambda x: 3 * x)(2)
+import fsframe.kernels.compiled
+for line in sys.stdin:
+    code, folder, environ = json.loads(line)
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.chdir(folder)
+os.environ.update(environ)
+numba.core.config.reload_config()
+for number in (1, 2):
+    os.dup2(os.open(f"said.{number}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+sys.path.insert(0, "")
+ended = 0
+try:
+    exec(code, {"__name__": "__main__"})
+except BaseException:
+    traceback.print_exc()
+    ended = 1
+# All that the end of a process is for, without the half second that it takes to free the compiler.
+atexit._run_exitfuncs()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(ended)
+"""
+Python = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[Python]:
     """What a process of its own says on stdout and stderr; kernels lie where they do by default."""
+    if not hasattr(os, "fork"):
+        pytest.skip("each process is a fork")
     unset = ("NUMBA_CACHE_DIR", "FSFRAME_KERNELS")
     inherited = {key: value for key, value in os.environ.items() if key not in unset}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        capture_output=True,
+    forks = subprocess.Popen(
+        [sys.executable, "-c", FORKS],
+        env={**inherited, "OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        env={**inherited, **environ},
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
+
+    def run(code: str, folder: Path, **environ: str) -> tuple[str, str]:
+        print(json.dumps([code, str(folder), environ]), file=forks.stdin, flush=True)
+        ended = int(forks.stdout.readline())
+        out, err = ((folder / f"said.{number}").read_text() for number in (1, 2))
+        assert ended == 0, err
+        return out.strip(), err
+
+    with forks:
+        yield run
 
 
 ASK = "from kernels.small import triple; print(triple(2))"
@@ -307,7 +355,7 @@ def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_reported(
     assert f"NUMBA_CACHE_DIR={os.devnull} cannot be used" in capsys.readouterr().err
 
 
-def test_kernels_keep_no_folder_of_a_package_alive(package, tmp_path) -> None:
+def test_kernels_keep_no_folder_of_a_package_alive(package, tmp_path, python) -> None:
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(package, elsewhere / "kernels")
     assert python(ASK, tmp_path)[0] == "6" and files(tmp_path / "__pycache__")
@@ -322,7 +370,7 @@ def test_kernels_keep_no_folder_of_a_package_alive(package, tmp_path) -> None:
 
 
 def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
-    package, tmp_path, blocked
+    package, tmp_path, blocked, python
 ) -> None:
     worker = f"import subprocess, sys; {ASK}; subprocess.run([sys.executable, '-c', {ASK!r}])"
     answer, said = python(worker, tmp_path, **blocked)
@@ -340,7 +388,9 @@ def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
     ],
     ids=["no folder at all", "the disk is full"],
 )
-def test_without_any_folder_kernels_are_compiled_and_it_is_reported(package, blocked, name, error):
+def test_without_any_folder_kernels_are_compiled_and_it_is_reported(
+    package, blocked, python, name, error
+):
     fault = f"import os, tempfile\ndef no(*a, **k): raise {error!r}\n{name} = no"
     answer, said = python(f"{fault}\n{ASK}", package.parent, **blocked)
     assert answer == "6"
@@ -348,7 +398,7 @@ def test_without_any_folder_kernels_are_compiled_and_it_is_reported(package, blo
     assert not files(package.parent)
 
 
-def test_two_processes_that_compile_at_once_leave_sound_files(package) -> None:
+def test_two_processes_that_compile_at_once_leave_sound_files(package, python) -> None:
     each = "from kernels.small import triple; print(triple({}), triple({}))"
     orders = [("2", "2.5"), ("2.5", "2")]
     running = [
@@ -377,7 +427,9 @@ def times(x):
 """
 
 
-def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(
+    tmp_path: Path, python: Python
+) -> None:
     ask = "from kernels.outer import times; print(times(2), sum(times.stats.cache_misses.values()))"
     package = write_package(tmp_path / "kernels", outer=OUTER)
     for factor, answer in ((3, "6"), (50, "100")):
@@ -398,7 +450,9 @@ def test_nothing_but_kernels_goes_without_types() -> None:
                 assert "njit" in decorators, f"{module}.{node.name}"
 
 
-def test_that_kernels_are_compiled_is_said_once_for_an_installation(tmp_path: Path) -> None:
+def test_that_kernels_are_compiled_is_said_once_for_an_installation(
+    tmp_path: Path, python: Python
+) -> None:
     for name in ("first", "second"):
         one, two = (KERNEL.format(factor=factor) for factor in (3, 5))
         write_package(tmp_path / name, one=one, two=two)
