@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import attrs
@@ -46,8 +45,12 @@ def apart(folder: Path, *words: str, **environ: str) -> Done:
 
 @pytest.fixture
 def fsframe(folder: Path) -> Callable[..., Done]:
-    """A command in this process, with the plugin as if it were installed."""
-    return partial(fsframe_here, cwd=folder, fakes=[UNRULY])
+    """A command in this process, with the plugin as if it were installed just now."""
+
+    def run(*words: str, **environ: str) -> Done:
+        return fsframe_here(*words, cwd=folder, fakes=[UNRULY], env=environ)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -112,8 +115,8 @@ def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsfr
     assert len(list((folder / "all").glob("*.h5"))) == 3
 
 
-def test_an_import_that_changes_the_folder_does_not_either(folder):
-    done = apart(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
+def test_an_import_that_changes_the_folder_does_not_either(folder, fsframe):
+    done = fsframe("chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
     assert done.code == 0, done.err
     assert (folder / "table.mim_top=2.h5").is_file()
 
@@ -142,11 +145,11 @@ def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     assert "importing it took longer than 1 s" in asked.err
 
 
-def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder):
+def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder, fsframe):
     for seconds, code in (("60", 0), ("0.5", 3)):
         environ = {"UNRULY_IMPORT": "slow", "FSFRAME_IMPORT_TIMEOUT": seconds}
         words = ["chain", "unruly", "on", "table.csv", "--no-out"]
-        done = apart(folder, *words, **environ)
+        done = fsframe(*words, **environ)
         assert done.code == code, done.err
         assert ("importing it took longer" in done.err) == (code == 3)
 
