@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,23 +114,23 @@ def test_nothing_is_imported_wherever_a_run_file_names_it(
         use(call, here, record, boom)
 
 
-@pytest.mark.parametrize("named", [NAMED[0], NAMED[3]])
-def test_nothing_that_a_study_names_is_imported(
-    call: Call, here: Path, boom: Path, named: str
-) -> None:
+def test_nothing_that_a_study_names_is_imported(call: Call, here: Path, boom: Path) -> None:
     asked = ["mim:top=2 knn", "mim:top=3 knn"]
     fsframe.study(here / "small.csv", asked, folds=2).save(here / "study.zip")
     record = read_study(here / "study.zip")
-    evil = tuple(f"mim:top={k} {named}" for k in (2, 3))
+    names = NAMED[0], NAMED[3]
+    evil = tuple(f"mim:top={k} {named}" for k, named in enumerate(names, 2))
+    both = itertools.cycle(zip(evil, names, strict=True))
     runs = {
         cell: in_stages(
-            attrs.evolve(run, chain=f"cross-validation:folds=2,base=({evil[0]})"),
-            {"base": evil[0], "classifier": named},
+            attrs.evolve(run, chain=f"cross-validation:folds=2,base=({chain})"),
+            {"base": chain, "classifier": named},
         )
-        for cell, run in record.runs.items()
+        for (cell, run), (chain, named) in zip(record.runs.items(), both, strict=False)
     }
     forged = attrs.evolve(record, chains=evil, runs=runs)
-    source = record.source.replace("knn", named)
+    first, *rest = record.source.split("knn")
+    source = f"{first}{names[0]}{names[1].join(rest)}"
     images = {cell: run_file_content(run) for cell, run in runs.items()}
     write_study(here / "study.zip", forged.asked(), images, source, overwrite=True)
     for command in (
@@ -142,7 +143,8 @@ def test_nothing_that_a_study_names_is_imported(
         assert call(command).code == 0, command
         assert not boom.exists(), command
     found = fsframe.load_study(here / "study.zip")
-    assert named in repr(found) and found._repr_html_() and len(found.to_frame())
+    assert all(named in repr(found) for named in names)
+    assert found._repr_html_() and len(found.to_frame())
     data = fsframe.read(here / "small.csv")
     with pytest.raises(FsframeError, match="evilmod"):
         found.to_sklearn().fit(data.X, data.y)

@@ -70,9 +70,19 @@ SPECIAL = [
 ]
 
 
+# A module without any of these words, be it in comments, has nothing of the above in its code.
+MENTIONED = re.compile(
+    rf"\b(?:os|signal|sys|{'|'.join(MODULES | KEYWORDS | (OS_NAMES | SIGNAL_NAMES) - WORDS)})\b"
+    "|/proc|/dev/|/sys/"
+)
+
+
 def found(path: Path) -> list[str]:
     """Whatever only some systems have, wherever the code of a module says it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not MENTIONED.search(text):
+        return []
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         # Documentation.
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

@@ -106,7 +106,7 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
 
 
-def test_what_is_written_up_names_columns_of_groups_and_plugins_of_others(folder):
+def test_what_is_written_up_names_columns_of_groups_and_plugins_of_others(folder, undrawn):
     for seed, name in enumerate(("one", "two")):
         data = separated(36, 3, seed, signal=[1.5, 1.0])
         write_csv(Path(f"{name}.csv"), data, who=[f"p{row // 2}" for row in range(36)])
