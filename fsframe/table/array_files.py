@@ -306,7 +306,9 @@ class ArrayColumns(Table):
         )
         return ArrayColumns.of(kept, form=self.form, takes_codes=self.takes_codes)
 
-    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+    def take(
+        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
+    ) -> Taken:
         """The features `columns`, and the others as numbers or texts."""
         X = self.arrays.X
         if isinstance(X, np.ndarray):
@@ -315,7 +317,7 @@ class ArrayColumns(Table):
             X = np.ascontiguousarray(X, dtype=None if small else np.float64)
         elif len(columns) < self.n_fields:
             X = X[:, columns] if is_sparse(X) else X.take(np.array(columns))
-        further = (column for column in (label, *beside) if column is not None)
+        further = (column for column in (label, *texts) if column is not None)
         return Taken(X, {column: cells_of_array(self._array(column)) for column in further})
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:

@@ -166,7 +166,7 @@ def assembled(
     guessed = doubts is not None and roles["label"] is None
     mask = np.array(layout.categorical, dtype=bool)
     beside = [column for column in (layout.groups, layout.weight) if column is not None]
-    taken = table.taken(columns, place, beside)
+    taken = table.take(columns, beside, place)
     X, cells = taken.X, dict[int, Any](taken.texts)
     if layout.orders:
         X = _writable(X, table)

@@ -16,9 +16,8 @@ from fsframe.errors import DataError
 from fsframe.table.column_names import name_rows
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import delimiter_name, unquote
-from fsframe.table.number_spellings import spelled_numbers
-from fsframe.table.table_columns import BadColumn, Block, Table, Taken, Values, not_numbers
-from fsframe.table.text_file import check_size, is_missing, is_number, known_texts
+from fsframe.table.table_columns import BadColumn, Block, Table, Taken
+from fsframe.table.text_file import check_size, is_missing, is_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -231,8 +230,10 @@ class Sheet(Table):
         """The fields of a column, without quotes and outer blanks."""
         return [text for block in self.fields(column) for text in block]
 
-    def take(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Taken:
-        """Some columns as numbers and others as text, both ascending, in one pass over the text.
+    def take(
+        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
+    ) -> Taken:
+        """Some columns (ascending) as numbers, others and the label as text, in one pass.
 
         DataError also if the numbers would not fit in memory.
         """
@@ -245,7 +246,9 @@ class Sheet(Table):
         # Digits become floats at the first block with other cells. Both arrays are in memory
         # then, but only as far as they are written.
         kind = np.uint8 if digits else np.float64
+        texts = sorted(column for column in {*texts, label} if column is not None)
         taken = Taken(np.empty((self.n_rows, len(columns)), kind), {column: [] for column in texts})
+        taken.codes = ", ".join(self.missing.codes)
         codes = [code for code in self.missing.numbers if np.isfinite(code)]
         row = 0
         for block in self._blocks():
@@ -263,6 +266,8 @@ class Sheet(Table):
             for column, cells in zip(texts, words, strict=True):
                 taken.texts[column] += cells
             row = rows.stop
+        if taken.X.size < _BYTES_FROM:
+            taken.X = taken.X.astype(np.float64, copy=False)
         return taken
 
     @property
@@ -270,21 +275,12 @@ class Sheet(Table):
         """Word for a line of the file in messages."""
         return "row" if self.form else "line"
 
-    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
-        """Some columns (ascending) as numbers, the label and others as text, in one pass."""
-        others = {column for column in (label, *beside) if column is not None}
-        found = self.take(columns, sorted(others))
-        found.codes = ", ".join(self.missing.codes)
-        if found.X.size < _BYTES_FROM:
-            found.X = found.X.astype(np.float64, copy=False)
-        return found
-
     def unseen_codes(self) -> list[str]:
         return self.missing.unseen
 
     def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
         """The fields of some columns, without quotes and outer blanks, by column."""
-        yield from sorted(self.take([], columns).texts.items())
+        yield from self.take([], columns).texts.items()
 
     @cached_property
     def has_row_names(self) -> bool:
@@ -303,21 +299,6 @@ class Sheet(Table):
     def row(self, row: int) -> str:
         """The name of a row, for messages."""
         return f"line {self.line(row)}"
-
-    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
-        taken = self.take(columns)
-        texts: dict[int, list[str | None]] = {}
-        cells_of = self.take([], sorted(taken.bad)).texts if taken.bad else {}
-        for column, cells in cells_of.items():
-            known = known_texts(cells, self.missing)
-            spelled = spelled_numbers(known, self.decimal, measured=numeric)
-            if spelled is None:
-                texts[column] = known
-            else:
-                taken.X[:, columns.index(column)] = spelled[0]
-        if numeric and texts:
-            raise not_numbers(self, {column: taken.bad[column] for column in texts})
-        return taken.X, texts
 
     def column_blocks(self) -> Iterator[Block]:
         """All columns, some at a time, from one pass: reading some takes as long."""

@@ -17,9 +17,9 @@ from fsframe.table.arrays import EXACT
 from fsframe.table.column_kinds import level_text
 from fsframe.table.column_names import name_rows
 from fsframe.table.dialect import quoted
-from fsframe.table.number_spellings import numbers_in, plain_numbers
+from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.table_columns import BadColumn, Table, Taken, Values
+from fsframe.table.table_columns import BadColumn, Table, Taken
 from fsframe.table.text_file import is_missing, is_number, known_texts
 from fsframe.text import did_you_mean
 
@@ -40,22 +40,6 @@ def frame_texts(frame: Any, column: int) -> list[str]:
     frame = _without_arrow(frame)
     series = frame.iloc[:, column] if hasattr(frame, "iloc") else frame.to_series(column)
     return series_texts(series)
-
-
-def series_values(series: Any) -> NDArray[np.float64] | list[str | None]:
-    """A column as numbers, NaN where missing, or as texts, None where missing.
-
-    Text that holds numbers counts as numbers, as when a table is read, unless it has a categorical
-    type.
-    """
-    cells = cells_of(series)
-    if isinstance(cells, np.ndarray):
-        return np.asarray(cells, dtype=np.float64)
-    if is_category(series.dtype):
-        return [text or None for text in cells]
-    texts = known_texts(cells)
-    numbers = numbers_in(texts)
-    return texts if numbers is None else numbers
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
@@ -412,7 +396,9 @@ class FrameColumns(Table):
         for column in columns:
             yield column, column_texts(self._columns[column][1])
 
-    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
+    def take(
+        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
+    ) -> Taken:
         """Some columns (ascending) as numbers, the label as numbers or texts, others as texts.
 
         Columns of text that are all numbers count as numbers. The result holds bytes if all columns
@@ -436,31 +422,21 @@ class FrameColumns(Table):
                 taken.spelled.append(column)
             else:
                 self._add_bad(taken, column, cells)
-        taken.texts.update(self.texts(beside))
+        taken.texts.update(self.texts(texts))
         if label is not None:
             series = self._columns[label][1]
             cells = cells_of(series)
             # Beyond `EXACT`, only texts tell whether two numbers become the same float64.
             large = isinstance(cells, np.ndarray) and bool((np.abs(cells) > EXACT).any())
-            texts = column_texts(series) if large else cells
-            if isinstance(texts, list):
-                texts = [text.strip() for text in texts]
-            taken.texts[label] = texts
+            cells = column_texts(series) if large else cells
+            if isinstance(cells, list):
+                cells = [text.strip() for text in cells]
+            taken.texts[label] = cells
         return taken
 
     def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
         lists = [series_texts(self._columns[column][1]) for column in columns]
         yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
-
-    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
-        X, texts = np.full((self.n_rows, len(columns)), np.nan), {}
-        for place, column in enumerate(columns):
-            values = series_values(self._columns[column][1])
-            if isinstance(values, list):
-                texts[column] = values
-            else:
-                X[:, place] = values
-        return X, texts
 
     def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
         """Note a column with cells that are neither numbers nor missing, if there are any."""

@@ -256,21 +256,6 @@ def plain_numbers(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
     return np.array([float(cell) if cell else np.nan for cell in cells])
 
 
-def numbers_in(cells: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """The numbers of (n,) cells of text, plain or as `spelled_numbers` reads them.
-
-    None if a cell is not a number.
-
-    >>> numbers_in(["1.5", None, "2"]), numbers_in(["1 mg", "2 mg"]), numbers_in(["1", "b"])
-    (array([1.5, nan, 2. ]), array([1., 2.]), None)
-    """
-    plain = plain_numbers(cells)
-    if plain is not None:
-        return plain
-    spelled = spelled_numbers([cell or None for cell in cells])
-    return None if spelled is None else spelled[0]
-
-
 def label_numbers(
     cells: Sequence[str | None], decimal: str | None = None
 ) -> tuple[NDArray[np.float64], str] | None:

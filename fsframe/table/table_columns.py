@@ -17,9 +17,9 @@ from fsframe.errors import DataError
 from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.dialect import quoted, unquote
-from fsframe.table.number_spellings import numbers_in
+from fsframe.table.number_spellings import plain_numbers, spelled_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import is_missing, is_number
+from fsframe.table.text_file import is_missing, is_number, known_texts
 from fsframe.text import counted, did_you_mean, some_of
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -81,8 +81,8 @@ class Taken:
 class Table:
     """All columns of a table, before they have roles, with the cells as they are there.
 
-    Each form of tables has a subclass, which defines `path`, `n_rows`, `_spelled` and `_values`,
-    and `taken` and `texts` if `fsframe.table.assembly` makes Datasets of it.
+    Each form of tables has a subclass, which defines `path`, `n_rows`, `_spelled`, and `take` and
+    `texts`, or `_values` if `fsframe.table.assembly` makes no Datasets of it.
 
     Parameters
     ----------
@@ -185,8 +185,10 @@ class Table:
         """The test for missing values of a column; a level of a categorical type is never one."""
         return operator.not_ if self.is_typed(column) else self.missing
 
-    def taken(self, columns: Sequence[int], label: int | None, beside: Sequence[int]) -> Taken:
-        """Some columns (ascending) as numbers, the label and `beside` as numbers or texts."""
+    def take(
+        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
+    ) -> Taken:
+        """Some columns (ascending) as numbers, others and the label as numbers or texts."""
         raise NotImplementedError
 
     def unseen_codes(self) -> list[str]:
@@ -218,7 +220,20 @@ class Table:
 
     def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
         """Some columns; `numeric` ones are known to hold numbers (DataError may say otherwise)."""
-        raise NotImplementedError
+        taken = self.take(columns)
+        texts: dict[int, list[str | None]] = {}
+        for column, cells in self.texts(sorted(taken.bad)) if taken.bad else ():
+            known = known_texts(cells, self.missing_in(column))
+            spelled = None
+            if not self.is_typed(column):
+                spelled = spelled_numbers(known, self.decimal, measured=numeric)
+            if spelled is None:
+                texts[column] = known
+            else:
+                taken.X[:, columns.index(column)] = spelled[0]
+        if numeric and texts:
+            raise not_numbers(self, {column: taken.bad[column] for column in texts})
+        return taken.X, texts
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
@@ -247,7 +262,8 @@ class Table:
         """All columns, some at a time."""
         every = range(len(self.names))
         for start in every[:: self._width]:
-            yield start, *self._values(every[start : start + self._width])
+            X, texts = self._values(every[start : start + self._width])
+            yield start, X.astype(np.float64, copy=False), texts
 
     @property
     def _width(self) -> int:
@@ -366,7 +382,7 @@ class Table:
         words = [column_word(column, self.names[column]) for column in columns]
         for column, cells in texts.items():
             at = columns.index(column)
-            numbers = numbers_in(cells)
+            numbers = plain_numbers(cells)
             if numbers is None:
                 raise DataError(f"{self.path}: {words[at]} holds text, not numbers")
             X[:, at] = numbers

@@ -484,3 +484,15 @@ def test_numbers_for_no_answer_are_asked_about(put):
 @pytest.mark.parametrize("cells", [[1, 2, 3, 99] * 9, [1, 40, 70, 77, 88], [0.5, 1, 2, 77, 88]])
 def test_a_number_alone_or_of_a_wide_scale_is_none_for_no_answer(cells):
     assert not any(code in (77, 88) for code, _ in likely_codes(np.array(cells, dtype=float)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_few_cells_of_a_column_known_to_be_numbers_are_read_alike_from_all_files(tmp_path, ending):
+    def table(dose):
+        frame, path = polars.DataFrame({"dose": dose, "b": [1, 2]}), tmp_path / f"t.{ending}"
+        frame.write_csv(path) if ending == "csv" else frame.write_parquet(path)
+        return read_table(path)
+
+    assert table(["<4", "7"]).numbers(["dose", "b"]).tolist() == [[2, 1], [7, 2]]
+    with pytest.raises(DataError, match=r"column .*dose.*: 'x' is not a number; correct it"):
+        table(["x", "7"]).numbers(["dose"])
