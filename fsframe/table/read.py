@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError
+from fsframe.registry import readers
 from fsframe.table.array_files import LARGE, ArrayColumns, cannot_leave_rows_out, load_arrays
 from fsframe.table.cells import Sheet
 from fsframe.table.column_facts import Contents
@@ -30,7 +31,6 @@ from fsframe.table.reader import (
     find_table,
     full_name,
     in_parts,
-    reader_named,
     table_name,
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
@@ -89,7 +89,8 @@ def load_content(
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
         return _with_names(table, path, kind, form)
     said = form.said()
-    reader = reader_named(kind)
+    # Text and arrays need none.
+    reader = readers[kind]() if kind in readers else None
     spelled: dict[str, Any] = {}
     if reader is not None and reader.spelled:
         given = {key: said[key] for key in sorted(reader.options & set(said))}

@@ -242,11 +242,6 @@ def zip_members(path: Path) -> set[str]:
         return set()
 
 
-def reader_named(name: str) -> Reader | None:
-    """A reader of that name; None for text and arrays, which need none."""
-    return readers[name]() if name in readers else None
-
-
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:
     """Raise RequestError if any options are `wrong` for the reader of that name."""
     if wrong:
