@@ -416,12 +416,16 @@ class FrameColumns(Table):
                     taken.truths.append(column)
                 continue
             taken.X[:, place] = np.nan
-            numbers = None if self.is_typed(column) else plain_numbers(known_texts(cells))
-            if numbers is not None:
+            typed = self.is_typed(column)
+            told = {*cells} - {""}
+            odd = {text for text in told if typed or not (is_number(text) or is_missing(text))}
+            if odd:
+                row = next(row for row, text in enumerate(cells) if text in odd)
+                many = sum(map(odd.__contains__, cells))
+                taken.bad[column] = BadColumn(column, row, cells[row], many)
+            elif (numbers := plain_numbers(known_texts(cells))) is not None:
                 taken.X[:, place] = numbers
                 taken.spelled.append(column)
-            else:
-                self._add_bad(taken, column, cells)
         taken.texts.update(self.texts(texts))
         if label is not None:
             series = self._columns[label][1]
@@ -437,19 +441,6 @@ class FrameColumns(Table):
     def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
         lists = [series_texts(self._columns[column][1]) for column in columns]
         yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
-
-    def _add_bad(self, taken: Taken, column: int, cells: Sequence[str]) -> None:
-        """Note a column with cells that are neither numbers nor missing, if there are any."""
-        typed = self.is_typed(column)
-        odd = {
-            text
-            for text in set(cells)
-            if text and (typed or not (is_number(text) or is_missing(text)))
-        }
-        if odd:
-            row = next(row for row, text in enumerate(cells) if text in odd)
-            many = sum(map(odd.__contains__, cells))
-            taken.bad[column] = BadColumn(column, row, cells[row], many)
 
 
 def _byte_type(series: Any) -> Any:
