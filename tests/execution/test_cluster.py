@@ -29,117 +29,6 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 CHAIN = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.stop()
-
-
-@pytest.fixture
-def small() -> Dataset:
-    generator = np.random.default_rng(5)
-    X = generator.integers(0, 3, size=(60, 9)).astype(float)
-    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
-
-
-def test_a_cluster_gives_the_bits_of_one_process(cluster, small, bits, table, counts):
-    with cluster.engine() as engine:
-        assert engine.workers == 2
-        assert CHAIN.run(small, executor=engine).digests() == CHAIN.run(small).digests()
-        run = Run(entropy=5, executor=engine)
-        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
-
-
-def test_the_executor_of_a_dask_client_will_do(cluster, bits, table, counts):
-    from distributed import Client
-
-    with Client(cluster.address, set_as_default=False) as client:
-        executor = client.get_executor()
-        assert as_engine(executor).workers >= 1
-        run = Run(entropy=5, executor=executor)
-        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
-        # It stays its owner's.
-        assert executor.submit(int, 7).result(30) == 7
-
-
-@pytest.mark.parametrize("places", [[0], [0, 1]], ids=["one", "all that held the tables"])
-def test_workers_killed_in_mid_run_are_survived_to_the_same_bits(
-    cluster, bits, table, counts, places
-):
-    killed = []
-
-    def kill(progress):
-        if progress.done >= 4 and not killed:
-            for place in places:
-                cluster.kill(place)
-                killed.append(place)
-            if len(killed) == 2:
-                cluster.replace_lost()
-
-    with cluster.engine() as engine:
-        run = Run(entropy=5, executor=engine, listener=kill)
-        found = bits(Noise(seconds=0.05), table, counts, run)
-        assert found == bits(Noise(), table, counts, Run(entropy=5)) and killed == places
-        cluster.replace_lost()
-        cluster.wait_for(engine, 2)
-
-
-def test_parts_of_a_killed_worker_are_counted_by_another_to_the_same_bits(cluster, tmp_path):
-    import fsframe
-
-    rng = np.random.default_rng(4)
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    for k in range(3):
-        y = rng.integers(0, 2, 200)
-        X = {
-            f"f{j}": np.where(rng.random(200) < j / 20, y, rng.integers(0, 4, 200))
-            for j in range(9)
-        }
-        polars.DataFrame({**X, "y": y}).write_parquet(folder / f"{k}.parquet")
-    data = fsframe.read(folder)
-    method = fsframe.selectors["jmi"](top=6)
-    killed = []
-
-    def kill_one(progress):
-        if progress.label == "features" and not killed:
-            cluster.kill(0)
-            killed.append(0)
-
-    with cluster.engine() as engine:
-        # A part for each 64 rows.
-        run = Run(executor=engine, listener=kill_one, memory=1 << 12)
-        found = method.select(data, run=run)
-        assert len(killed) == 1
-        cluster.replace_lost()
-        cluster.wait_for(engine, 2)
-    expected = method.select(data)
-    assert found.scores.tobytes() == expected.scores.tobytes()
-
-
-def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts, tmp_path):
-    for k in range(50):
-        (tmp_path / f"life-{k}").touch()
-    base = Deadly(part=0, folder=str(tmp_path))
-    with cluster.engine() as engine:
-        stop = []
-
-        def keep_two() -> None:
-            while not stop:
-                cluster.replace_lost()
-                time.sleep(0.05)
-
-        keeper = threading.Thread(target=keep_two)
-        keeper.start()
-        try:
-            with pytest.raises(EngineError, match=r"died 3 times .* resamples 1–1"):
-                bits(base, table, counts[:3], Run(executor=engine))
-        finally:
-            stop.append(True)
-            keeper.join()
-
-
 class Silent(Executor):
     """Takes tasks and never does them."""
 
@@ -269,9 +158,9 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
     out = tmp_path / "run.h5"
 
     def kill_scheduler(progress):
-        if progress.done >= 4 and cluster.scheduler.poll() is None:
+        if progress.done >= 4 and cluster.scheduler.is_alive():
             cluster.scheduler.kill()
-            cluster.scheduler.wait()
+            cluster.scheduler.join()
 
     try:
         with (
@@ -290,3 +179,117 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
         assert 4 <= checkpoint.n_parts < len(counts)
         found = bits(base, table, counts, Run(entropy=5, checkpoint=checkpoint))
     assert found == bits(Noise(), table, counts, Run(entropy=5))
+
+
+# Last, since the processes of a cluster are not idle while they wait
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def small() -> Dataset:
+    generator = np.random.default_rng(5)
+    X = generator.integers(0, 3, size=(60, 9)).astype(float)
+    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+
+
+def test_a_cluster_gives_the_bits_of_one_process(cluster, small, bits, table, counts):
+    with cluster.engine() as engine:
+        assert engine.workers == 2
+        assert CHAIN.run(small, executor=engine).digests() == CHAIN.run(small).digests()
+        run = Run(entropy=5, executor=engine)
+        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
+
+
+def test_the_executor_of_a_dask_client_will_do(cluster, bits, table, counts):
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        executor = client.get_executor()
+        assert as_engine(executor).workers >= 1
+        run = Run(entropy=5, executor=executor)
+        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
+        # It stays its owner's.
+        assert executor.submit(int, 7).result(30) == 7
+
+
+@pytest.mark.parametrize("places", [[0], [0, 1]], ids=["one", "all that held the tables"])
+def test_workers_killed_in_mid_run_are_survived_to_the_same_bits(
+    cluster, bits, table, counts, places
+):
+    killed = []
+
+    def kill(progress):
+        if progress.done >= 4 and not killed:
+            for place in places:
+                cluster.kill(place)
+                killed.append(place)
+            if len(killed) == 2:
+                cluster.replace_lost()
+
+    with cluster.engine() as engine:
+        run = Run(entropy=5, executor=engine, listener=kill)
+        found = bits(Noise(seconds=0.05), table, counts, run)
+        assert found == bits(Noise(), table, counts, Run(entropy=5)) and killed == places
+        cluster.replace_lost()
+        cluster.wait_for(engine, 2)
+
+
+def test_parts_of_a_killed_worker_are_counted_by_another_to_the_same_bits(cluster, tmp_path):
+    import fsframe
+
+    rng = np.random.default_rng(4)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k in range(3):
+        y = rng.integers(0, 2, 200)
+        X = {
+            f"f{j}": np.where(rng.random(200) < j / 20, y, rng.integers(0, 4, 200))
+            for j in range(9)
+        }
+        polars.DataFrame({**X, "y": y}).write_parquet(folder / f"{k}.parquet")
+    data = fsframe.read(folder)
+    method = fsframe.selectors["jmi"](top=6)
+    killed = []
+
+    def kill_one(progress):
+        if progress.label == "features" and not killed:
+            cluster.kill(0)
+            killed.append(0)
+
+    with cluster.engine() as engine:
+        # A part for each 64 rows.
+        run = Run(executor=engine, listener=kill_one, memory=1 << 12)
+        found = method.select(data, run=run)
+        assert len(killed) == 1
+        cluster.replace_lost()
+        cluster.wait_for(engine, 2)
+    expected = method.select(data)
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts, tmp_path):
+    for k in range(50):
+        (tmp_path / f"life-{k}").touch()
+    base = Deadly(part=0, folder=str(tmp_path))
+    with cluster.engine() as engine:
+        stop = []
+
+        def keep_two() -> None:
+            while not stop:
+                cluster.replace_lost()
+                time.sleep(0.05)
+
+        keeper = threading.Thread(target=keep_two)
+        keeper.start()
+        try:
+            with pytest.raises(EngineError, match=r"died 3 times .* resamples 1–1"):
+                bits(base, table, counts[:3], Run(executor=engine))
+        finally:
+            stop.append(True)
+            keeper.join()

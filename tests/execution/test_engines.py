@@ -227,61 +227,6 @@ def other_tiny(folder: Path) -> str:
     return str(place)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    folder = tmp_path_factory.mktemp("cluster")
-    found = Cluster(folder, workers=0)
-    found.workers = [
-        found.worker("--name", "sound", path=str(TINY)),
-        found.worker("--name", "bare"),
-        found.worker("--name", "newer", path=other_tiny(folder)),
-        found.worker(
-            "--name",
-            "odd-numpy",
-            path=other_version(folder, "numpy", "9.9.9") + os.pathsep + str(TINY),
-        ),
-    ]
-    yield found
-    found.stop()
-
-
-def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
-    needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
-    with cluster.engine(4, patience=PATIENCE) as engine:
-        told: list[str] = []
-        engine.tell = told.append
-        # As long as nothing is needed of them, all four may be given work.
-        assert engine.workers == 4
-        # A second time too: to have been told once is no leave.
-        for _ in range(2):
-            with pytest.raises(EngineError) as caught:
-                engine.admit(needed)
-        text = str(caught.value)
-        assert "worker bare at tcp://" in text
-        assert "no plugin fsframe-tiny (here 1.0)" in text
-        assert "worker newer at tcp://" in text
-        assert "has plugin fsframe-tiny 2.0, not 1.0" in text
-        assert "worker odd-numpy at tcp://" in text
-        assert f"has numpy 9.9.9, not {np.__version__}" in text
-        assert "sound" not in text
-        # The refusal says it; they are not called silent as well.
-        assert told == []
-
-
-def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):
-    X = np.random.default_rng(5).integers(0, 3, size=(60, 9)).astype(float)
-    data = Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
-    begun: list[object] = []
-    chain = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
-    with cluster.engine(4, patience=PATIENCE) as engine:
-        with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
-            chain.run(data, executor=engine, listener=begun.append)
-        with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
-            chain.run(data, executor=engine._client.get_executor(), listener=begun.append)
-    assert begun == []
-
-
 def test_a_worker_of_another_processor_is_refused_or_marks_the_run(tmp_path):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     if "openblas" not in fingerprint()["blas"]:
@@ -337,7 +282,7 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
         assert any("late" in text and "numpy 9.9.9" in text for text in told), told
         assert any("been silent for 4 s" in text for text in told), told
         # Closing asks nobody who may not answer.
-        cluster.scheduler.send_signal(signal.SIGSTOP)
+        os.kill(cluster.scheduler.pid, signal.SIGSTOP)
         closing = threading.Thread(target=engine.close, daemon=True)
         closing.start()
         closing.join(30)
@@ -366,3 +311,61 @@ def test_what_is_needed_names_the_plugins_of_whatever_travels():
     assert "plugin npfs" in needed_by("npfs:base=mim")
     assert set(needed_by()) == {"python", "fsframe", "numpy", "scipy", "numba"}
     assert differences(needed_by("mim"), needed_by("mim")) == []
+
+
+# Last, since the processes of a cluster are not idle while they wait
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    folder = tmp_path_factory.mktemp("cluster")
+    found = Cluster(folder, workers=0)
+    found.workers = [
+        found.worker("--name", "sound", path=str(TINY)),
+        found.worker("--name", "bare"),
+        found.worker("--name", "newer", path=other_tiny(folder)),
+        found.worker(
+            "--name",
+            "odd-numpy",
+            path=other_version(folder, "numpy", "9.9.9") + os.pathsep + str(TINY),
+        ),
+    ]
+    yield found
+    found.stop()
+
+
+def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
+    needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
+    with cluster.engine(4, patience=PATIENCE) as engine:
+        told: list[str] = []
+        engine.tell = told.append
+        # As long as nothing is needed of them, all four may be given work.
+        assert engine.workers == 4
+        # A second time too: to have been told once is no leave.
+        for _ in range(2):
+            with pytest.raises(EngineError) as caught:
+                engine.admit(needed)
+        text = str(caught.value)
+        assert "worker bare at tcp://" in text
+        assert "no plugin fsframe-tiny (here 1.0)" in text
+        assert "worker newer at tcp://" in text
+        assert "has plugin fsframe-tiny 2.0, not 1.0" in text
+        assert "worker odd-numpy at tcp://" in text
+        assert f"has numpy 9.9.9, not {np.__version__}" in text
+        assert "sound" not in text
+        # The refusal says it; they are not called silent as well.
+        assert told == []
+
+
+def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):
+    X = np.random.default_rng(5).integers(0, 3, size=(60, 9)).astype(float)
+    data = Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+    begun: list[object] = []
+    chain = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
+    with cluster.engine(4, patience=PATIENCE) as engine:
+        with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
+            chain.run(data, executor=engine, listener=begun.append)
+        with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
+            chain.run(data, executor=engine._client.get_executor(), listener=begun.append)
+    assert begun == []
