@@ -151,6 +151,17 @@ def test_bytes_are_held_as_long_as_their_table_and_two_tables_at_most():
     assert len(byte_columns._tables) == 0
 
 
+def test_bytes_are_dropped_when_python_ends_and_the_names_of_modules_are_gone(monkeypatch):
+    fsframe.selectors["mim"]().select(data := table("codes", 130, 25, 0))
+    held = byte_columns._tables
+    ((array, _),) = held
+    assert array() is data.matrix
+    with monkeypatch.context() as patch:
+        patch.setattr(byte_columns, "_tables", None)
+        byte_columns._drop(array)
+    assert held == []
+
+
 def test_bytes_that_would_take_too_much_are_not_held():
     data = table("codes", 130, 25, 0)
     small = Run(memory=8 * data.X.size - 8)

@@ -101,11 +101,14 @@ def cached_bytes(data: Dataset, run: Run) -> TableBytes | None:
         return cached
 
 
-def _drop(array: weakref.ref[Any]) -> None:
+def _drop(
+    array: weakref.ref[Any], tables: list[tuple[weakref.ref[Any], TableBytes]] = _tables
+) -> None:
+    # A default, since the names of a module are gone when arrays are collected as Python ends.
     # Without the lock: an array may be collected while this thread holds it.
-    for entry in list(_tables):
+    for entry in list(tables):
         if entry[0] is array:
-            _tables.remove(entry)
+            tables.remove(entry)
 
 
 def forget() -> None:
