@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +20,9 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
+from fsframe.cli import main
 from fsframe.errors import StoreError
+from fsframe.execution import process_start
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import units_folder
 from fsframe.table.dataset import Dataset
@@ -230,6 +234,44 @@ def test_narrow_surroundings_change_no_bit(sizes, plain, what):
     shown = narrow(sizes, f"{before} fsframe show run.h5", **environ)
     # What a command only prints is nowhere if standard output is closed.
     assert shown.returncode == (5 if ">&-" in before else 0), shown.stderr
+
+
+def test_characters_that_a_stream_lacks_are_spelled_otherwise(sizes, monkeypatch):
+    monkeypatch.chdir(sizes)
+    # Streams of ASCII become UTF-8 in click.
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, "latin-1", write_through=True)
+    with monkeypatch.context() as narrowed, pytest.raises(SystemExit, match="0"):
+        narrowed.setattr(sys, "stdout", stream)
+        main(["chain", "anova-f:top=1", "on", "größen.csv", "--no-out", "-q"])
+    said = written.getvalue().decode("latin-1")
+    assert "größe" in said and "####" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX process may begin without streams")
+def test_a_file_never_takes_the_number_of_a_closed_stream(tmp_path):
+    code = """
+        import os
+        from fsframe.cli import main
+        os.close(2)
+        try:
+            main(["--version"])
+        finally:
+            print(os.open("new", os.O_CREAT))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert int(done.stdout.split()[-1]) > 2
+
+
+@pytest.mark.parametrize("limit", [None, 1 << 31])
+def test_with_a_limit_of_address_space_all_threads_share_an_arena(monkeypatch, limit):
+    arenas: list[int] = []
+    monkeypatch.setattr(process_start, "address_space_limit", lambda: limit)
+    monkeypatch.setattr(process_start, "allocate_from_one_arena", lambda: arenas.append(1))
+    assert fsframe("--version").code == 0
+    assert bool(arenas) == (limit is not None)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
