@@ -78,6 +78,7 @@ def shorter(arc: Arc, t: float, start: float, cost: float) -> float:
     excess = cost - start - slope(arc) * t
     # Without curvature, as by rounding where the costs are almost equal, there is no lowest point.
     lowest = -slope(arc) * t / (2.0 * excess) if excess > 0.0 else 0.5
+    # Nearest by ratio: the bounds are √(½ · ¼) and √(¼ · ⅛), rounded.
     if lowest > 0.35:
         return 0.5 * t
     return 0.25 * t if lowest > 0.18 else 0.125 * t

@@ -35,7 +35,7 @@ TOLERANCE = 1e-4
 """Relative change of the cost at which a descent with a line search stops by default."""
 
 _MOMENTUM = 0.3
-"""Share of the direction before in the next one."""
+"""Share of the running average of Σ that an update leaves in it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,9 +93,9 @@ class Immigrate(TunedSelector):
     above 1/A are kept, with A the number of columns that vary, and at least one.
 
     Departures from the paper: the line search (the plain alternation does not lower the cost in
-    every step), W ≥ 0 element by element as the constraint says, and the start at I/√A instead of
-    a random one. ``update="psd-clip", line_search=false`` is the authors' R program, number for
-    number.
+    every step), with a running average of Σ in step 2 (fewer updates), W ≥ 0 element by element as
+    the constraint says, and the start at I/√A instead of a random one.
+    ``update="psd-clip", line_search=false`` is the authors' R program, number for number.
 
     References
     ----------
@@ -372,28 +372,28 @@ def descend(
         point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
     )
     begin, pruning = prune_from, False
-    direction: Any = None
+    average: Any = None
     while state.updates < max_iter:
         if prune_below and not pruning and state.updates >= begin:
             pruning = True
             state.restart(objective, prune_below, moved=line_search or begin < prune_from)
-            direction = None
+            average = None
         threshold = prune_below if pruning else 0.0
         point = state.point
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
         gradient = objective.gradient(point)
-        averaged = line_search and direction is not None
-        direction = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * direction if averaged else gradient
-        # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
-        target: Any = objective.minimiser(point, direction, threshold)
+        averaged = line_search and average is not None
+        average = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * average if averaged else gradient
+        # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>, or <H, W> with the average H.
+        target: Any = objective.minimiser(point, average, threshold)
         reached: Any = None
         if target is not None:
             arc = objective.arc(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
             reached, step = objective.step(point, arc, target, threshold, line_search)
         if reached is None and averaged:
-            # The averaged direction does not lower the cost, but Σ alone may.
-            direction = None
+            # The minimiser for the average does not lower the cost, but that for Σ alone may.
+            average = None
             continue
         # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
