@@ -223,10 +223,10 @@ class PairSpace(RowChunks):
         """
         if self.linear:
             return self.whole_measure(weights)
-        W = self.expanded(weights)
-        used = pair_blocks.weighted_columns(np.ascontiguousarray(W))
+        W = np.ascontiguousarray(self.expanded(weights))
+        used = pair_blocks.weighted_columns(W)
         if not used.size:
-            return self.whole_measure(weights)
+            return Measure(self.XT, upper_tiles(W, len(self.XT)), False)
         return Measure(self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size), False)
 
     def point(self, weights: Floats, sigma: float) -> Point:
@@ -356,14 +356,12 @@ class PairSpace(RowChunks):
     def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
         """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
         outer = self.outer if outer is None else outer
-        # A row without a hit has outer weight 0; an infinite log-sum keeps 0 · exp finite.
-        hits = np.where(self.alone, np.inf, point.log_hits)
-        hit_rate = neighbour_shares.rates_of(hits, outer)
-        miss_rate = neighbour_shares.rates_of(point.log_misses, outer)
-        if not (hit_rate.size and miss_rate.size):
-            hit_rate = miss_rate = np.empty(0)
+        misses = point.log_misses
+        hits, hit_rate, miss_rate = neighbour_shares.row_rates(
+            point.log_hits, misses, self.alone, outer
+        )
         ends, inverse = self.rows.end, 1.0 / sigma
-        return Shares(outer, self.count, hits, point.log_misses, hit_rate, miss_rate, ends, inverse)
+        return Shares(outer, self.count, hits, misses, hit_rate, miss_rate, ends, inverse)
 
     @property
     def negligible(self) -> float:
@@ -423,7 +421,7 @@ class PairSpace(RowChunks):
 
     def whole_measure(self, weights: Floats) -> Measure:
         """The measure by `weights` as kernels for new rows take it, of all columns."""
-        weights = self.expanded(weights)
+        weights = np.ascontiguousarray(self.expanded(weights))
         if self.linear:
-            return Measure(self.XT, np.ascontiguousarray(weights)[None, :], True)
+            return Measure(self.XT, weights[None, :], True)
         return Measure(self.XT, upper_tiles(weights, self.XT.shape[0]), False)

@@ -258,14 +258,26 @@ def settled(sums: Floats, alone: Flags, outer: Floats) -> float:
 
 
 @njit()
-def rates_of(logs: Floats, outer: Floats) -> Floats:
-    """outer/Σ exp(−q/σ) from the logs of such sums; empty if one is too small to be accurate."""
-    rates = np.empty(logs.size)
-    for i in range(logs.size):
-        if not logs[i] >= _SMALLEST_LOG:
-            return np.empty(0)
-        rates[i] = outer[i] * math.exp(-logs[i])
-    return rates
+def row_rates(
+    log_hits: Floats, log_misses: Floats, alone: Flags, outer: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The logs over hits, and outer/Σ exp(−q/σ) over hits and over misses.
+
+    Both rates are empty if such a sum is too small to be accurate. A row without a hit has outer
+    weight 0; its log becomes infinite, which keeps 0 · exp finite.
+    """
+    n = alone.size
+    logs, hit_rate, miss_rate = np.empty(n), np.empty(n), np.empty(n)
+    accurate = True
+    for i in range(n):
+        logs[i] = np.inf if alone[i] else log_hits[i]
+        accurate = accurate and logs[i] >= _SMALLEST_LOG and log_misses[i] >= _SMALLEST_LOG
+    if not accurate:
+        return logs, np.empty(0), np.empty(0)
+    for i in range(n):
+        hit_rate[i] = outer[i] * math.exp(-logs[i])
+        miss_rate[i] = outer[i] * math.exp(-log_misses[i])
+    return logs, hit_rate, miss_rate
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -4,11 +4,12 @@ They work on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are 
 that stays in the cache, with features padded to an even number. No array of size N × N × A is
 made. `row_products` serves passes that are matrix products.
 
-Quadratic forms and scatter matrices of a block are computed by tiles of the upper triangle. A tile
-is 4 × 4, so that each loaded difference is used four times; only the upper part of diagonal tiles
-is computed, and two remaining features have separate loops. The loops are inlined: calling them as
-functions takes a tenth longer, and tiles of 2 × 6, which need fewer registers, are not faster
-(measured at 8 to 200 features).
+Quadratic forms and scatter matrices of a block are computed by tiles of the upper triangle; only
+the upper part of diagonal tiles is computed. A tile of a quadratic form is 4 × 4, so that each
+loaded difference is used four times, and two remaining features have separate loops. A tile of a
+scatter matrix is 4 × 2: with sixteen registers, as under AVX2, the sums of 4 × 4 do not fit, which
+takes 1.2 times as long at 30 features and 1.4 times at 100. The loops are inlined: calling them as
+functions takes a tenth longer.
 """
 
 from __future__ import annotations
@@ -156,54 +157,8 @@ def _sum_on_diagonal(D: Floats, at: Place, a: int, n: int, E: Floats, S: Floats)
 
 
 @njit(fastmath=SUM, inline="always")
-def _sum_of_tile(D: Floats, at: Place, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
-    """S_ab += Σ_p e_ap d_bp over an off-diagonal tile."""
-    d0, d1, d2, d3 = D[b, at:], D[b + 1, at:], D[b + 2, at:], D[b + 3, at:]
-    e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
-    s00 = s01 = s02 = s03 = 0.0
-    s10 = s11 = s12 = s13 = 0.0
-    s20 = s21 = s22 = s23 = 0.0
-    s30 = s31 = s32 = s33 = 0.0
-    for p in range(n):
-        x0, x1, x2, x3 = d0[p], d1[p], d2[p], d3[p]
-        y0, y1, y2, y3 = e0[p], e1[p], e2[p], e3[p]
-        s00 += y0 * x0
-        s01 += y0 * x1
-        s02 += y0 * x2
-        s03 += y0 * x3
-        s10 += y1 * x0
-        s11 += y1 * x1
-        s12 += y1 * x2
-        s13 += y1 * x3
-        s20 += y2 * x0
-        s21 += y2 * x1
-        s22 += y2 * x2
-        s23 += y2 * x3
-        s30 += y3 * x0
-        s31 += y3 * x1
-        s32 += y3 * x2
-        s33 += y3 * x3
-    S[a, b] += s00
-    S[a, b + 1] += s01
-    S[a, b + 2] += s02
-    S[a, b + 3] += s03
-    S[a + 1, b] += s10
-    S[a + 1, b + 1] += s11
-    S[a + 1, b + 2] += s12
-    S[a + 1, b + 3] += s13
-    S[a + 2, b] += s20
-    S[a + 2, b + 1] += s21
-    S[a + 2, b + 2] += s22
-    S[a + 2, b + 3] += s23
-    S[a + 3, b] += s30
-    S[a + 3, b + 1] += s31
-    S[a + 3, b + 2] += s32
-    S[a + 3, b + 3] += s33
-
-
-@njit(fastmath=SUM, inline="always")
-def _sum_of_last_two(D: Floats, at: Place, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
-    """S_ab += Σ_p e_ap d_bp over the two remaining columns b."""
+def _sum_of_two(D: Floats, at: Place, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
+    """S_ab += Σ_p e_ap d_bp over four features a and two features b off the diagonal tile."""
     d0, d1 = D[b, at:], D[b + 1, at:]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0
@@ -260,10 +215,8 @@ def block_scatter(D: Floats, at: Place, c: Floats, n: int, S: Floats, E: Floats)
     for a in range(0, tiled, 4):
         _weigh(D, at, a, c, n, E)
         _sum_on_diagonal(D, at, a, n, E, S)
-        for b in range(a + 4, tiled, 4):
-            _sum_of_tile(D, at, a, b, n, E, S)
-        if tiled < D.shape[0]:
-            _sum_of_last_two(D, at, a, tiled, n, E, S)
+        for b in range(a + 4, D.shape[0], 2):
+            _sum_of_two(D, at, a, b, n, E, S)
     if tiled < D.shape[0]:
         _sum_of_corner(D, at, tiled, c, n, S)
 
@@ -499,16 +452,12 @@ def weighted_columns(W: Floats) -> Places:
     return np.flatnonzero(weighted) if count else np.empty(0, dtype=np.intp)
 
 
+@njit()
 def upper_tiles(W: Floats, padded: int) -> Floats:
     """The upper triangle of W, with off-diagonal entries doubled, as (padded, padded).
 
     Then q is a sum over a ≤ b, half the products of the full matrix.
     """
-    return _upper_tiles(np.ascontiguousarray(W), padded)
-
-
-@njit()
-def _upper_tiles(W: Floats, padded: int) -> Floats:
     upper = np.zeros((padded, padded))
     for a in range(W.shape[0]):
         upper[a, a] = W[a, a]
