@@ -106,7 +106,8 @@ def test_the_report_says_what_the_null_promises(tmp_path, null):
 
 @pytest.mark.parametrize(
     "stage",
-    ["npfs:n=4,permutations=9,permuted_n=2,alpha=0.2", "npfs:n=12,settle=0.1",
+    ["npfs:n=4,permutations=9,permuted_n=2,alpha=0.2",
+     "npfs:n=6,permutations=24,permuted_n=2,alpha=0.05,settle=0.1",
      "npfs:n=10,null=published", "cpss:bound=permutation,pairs=4",
      "ipss:bound=permutation,pairs=4"],
 )  # fmt: skip

@@ -37,6 +37,7 @@ from fsframe_npfs.engine.nulls import (
     selection_tail,
 )
 from fsframe_npfs.methods.npfs import Npfs
+from tests.grids import diagonal, slow
 from tests.plugins.shared import people
 
 from .conftest import TinyMim, outcome, slides
@@ -138,13 +139,13 @@ def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
 
 
 def test_permutation_null_holds_its_level_where_nothing_is_relevant():
-    # 15 tables of 40 features: 6 false ones are allowed in all, and the published form names
-    # hundreds. Three standard deviations of a count of 6 are 7.
+    # 8 tables of 40 features: 3 false ones are allowed in all, and the published form names
+    # hundreds. Three standard deviations of a count of 3 are 5.
     for test in (Npfs(n=20, permutations=24), Npfs(n=12, permutations=24, statistic="counts")):
-        false = sum(named(test, TinyMim(k=6), slides(s, 200, 40, 0), s).size for s in range(15))
-        assert false <= 6 + 7
+        false = sum(named(test, TinyMim(k=6), slides(s, 200, 40, 0), s).size for s in range(8))
+        assert false <= 3 + 5
     published = Npfs(n=50, null="published")
-    assert sum(named(published, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
+    assert sum(named(published, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(3)) > 15
 
 
 def test_shards_hold_their_level_and_find_what_is_there():
@@ -350,25 +351,25 @@ def assert_as_in_the_reference(ranked: Any, name: str, seed: int, features: int,
             assert found == expected, (seed, k, inequality)
 
 
-@pytest.mark.parametrize("features", [50, 100, 250])
-@pytest.mark.parametrize("fraction", [1.0, 0.75])
+@pytest.mark.parametrize(("features", "fraction"), diagonal([50, 100, 250], [1.0, 0.75]))
 def test_every_seed_gives_the_reference_selection_at_500_bootstraps(features, fraction):
     for seed in range(3):
         ranked = reference_matrix(TinyMim(k=25), seed, features, fraction)
         assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
 
 
-@pytest.mark.parametrize(
-    ("seed", "fraction"), [(0, 1.0), pytest.param(1, 0.75, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("seed", "fraction"), [(0, 1.0), slow(1, 0.75)])
 def test_jmi_gives_the_reference_selection_at_500_bootstraps(seed, fraction):
     ranked = reference_matrix(Chain.parse("jmi:top=25"), seed, 50, fraction)
     assert_as_in_the_reference(ranked, "jmi", seed, 50, fraction)
 
 
-@pytest.mark.parametrize(("k", "n"), [(3, 100), (10, 100), (25, 100), (15, 300)])
-@pytest.mark.parametrize("variant", ["published", "matlab"])
-def test_selector_reproduces_the_size_curves_within_their_spread(k, n, variant):
+@pytest.mark.parametrize(
+    ("size", "variant"),
+    diagonal([(3, 100), (10, 100), (25, 100), (15, 300)], ["published", "matlab"]),
+)
+def test_selector_reproduces_the_size_curves_within_their_spread(size, variant):
+    k, n = size
     fraction, inequality = {"published": (1.0, "gt"), "matlab": (0.75, "ge")}[variant]
     (row,) = (
         r
