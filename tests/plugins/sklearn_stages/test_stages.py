@@ -275,10 +275,10 @@ def test_what_boruta_confirms_is_said_to_be_of_these_rows():
     X = np.random.default_rng(0).normal(size=(80, 5))
     label = X[:, 3] > 0
     said = "holds over forests, which all see the same rows"
-    found = Boruta(trees=20, max_runs=20).select(Dataset.from_arrays(X, label))
+    found = Boruta(trees=8, max_runs=12).select(Dataset.from_arrays(X, label))
     assert found.selected.tolist() == [3] and any(said in text for text in found.warnings)
-    few = Boruta(trees=20, max_runs=2).select(Dataset.from_arrays(X, label))
-    ranked = Boruta(trees=20, max_runs=20, top=1).select(Dataset.from_arrays(X, label))
+    few = Boruta(trees=8, max_runs=2).select(Dataset.from_arrays(X, label))
+    ranked = Boruta(trees=8, max_runs=12, top=1).select(Dataset.from_arrays(X, label))
     assert not any(said in text for text in (*few.warnings, *ranked.warnings))
 
 
@@ -323,7 +323,7 @@ def test_boruta_tells_how_many_forests_it_takes_to_confirm_a_column():
 
 def test_boruta_tells_what_it_saw():
     data = table(p=8)
-    found = Boruta(trees=30, max_runs=12, alpha=0.05).select(data)
+    found = Boruta(trees=15, max_runs=12, alpha=0.05).select(data)
     tables = found.tables
     best = tables["best-shadow"][:, None]
     seen = ~np.isnan(tables["importance"])
@@ -349,7 +349,7 @@ def test_the_best_copies_are_draws_of_the_best_irrelevant_column():
 
 def test_boruta_over_tables_needs_a_column_that_few_best_copies_reach():
     data = table(p=8)
-    stage = Boruta(trees=30, max_runs=19, alpha=0.05, correction="best-shadow")
+    stage = Boruta(trees=10, max_runs=19, alpha=0.05, correction="best-shadow")
     found = stage.select(data)
     kept = found.tables["decision"] == 1
     assert np.flatnonzero(kept).tolist() == sorted(found.selected.tolist()) == [1, 3]
@@ -367,7 +367,7 @@ def test_boruta_shuffles_copies_of_a_drawn_row_as_one():
     counts = generator.multinomial(120, np.full(40, 1 / 40))
     drawn = data.with_counts(counts)
     copied = data.take_rows(np.repeat(np.arange(40), counts))
-    stage = Boruta(trees=30, max_runs=6, top=6)
+    stage = Boruta(trees=15, max_runs=6, top=6)
     as_counts = stage.select(drawn).tables["hits"].sum()
     as_rows = stage.select(copied).tables["hits"].sum()
     assert as_counts <= 12 < 20 <= as_rows

@@ -192,7 +192,7 @@ def test_a_metric_of_sets_says_truly_whether_it_is_corrected_for_chance(name):
 @pytest.mark.parametrize("name", RANKS)
 def test_a_metric_of_rankings_says_truly_whether_it_is_corrected_for_chance(name):
     every = list(itertools.permutations([1.0, 2.0, 3.0, 4.0]))
-    mean = np.mean([metrics[name]()([a, b]).value for a in every for b in every])
+    mean = np.mean([metrics[name]()([a, b]).value for a in every[::6] for b in every])
     if metrics[name].chance_corrected:
         assert mean == pytest.approx(0.0, abs=1e-13)
     else:
@@ -200,7 +200,7 @@ def test_a_metric_of_rankings_says_truly_whether_it_is_corrected_for_chance(name
 
 
 @given(st.integers(2, 6), st.integers(1, 12), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_growing_sets_are_measured_as_if_one_size_at_a_time(m, p, data):
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     orders = random.random((m, p)).argsort(axis=1)
@@ -266,15 +266,15 @@ def pairs(matrix: np.ndarray):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(
-    ("runs", "features"), [(6, 2), (6, 7), (6, 60), (3, 400), (24, 900)],
+    ("runs", "features"), [(6, 2), (6, 7), (6, 60), (3, 400), (14, 650)],
     ids=["2", "7", "60", "sorted", "many blocks of signs"],
 )  # fmt: skip
 def test_correlations_are_the_means_of_scipys(runs, features, ties):
     matrix = scores(runs, features, ties, seed=features)
-    if runs == 24 and not ties:
+    if runs == 14 and not ties:
         # Ties in some runs, and between some.
         matrix[3] = np.round(matrix[3], 1)
-        matrix[20] = matrix[3] + np.round(matrix[20], 1)
+        matrix[10] = matrix[3] + np.round(matrix[10], 1)
     truth = {
         "spearman": [spearmanr(a, b).statistic for a, b in pairs(matrix)],
         "kendall": [kendalltau(a, b).statistic for a, b in pairs(matrix)],
