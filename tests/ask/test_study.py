@@ -149,7 +149,7 @@ def test_without_chains_those_that_inspect_proposes_are_compared(frames):
     assert found.measures == ("accuracy",)
 
 
-@pytest.mark.parametrize("column", ["a", "c"])
+@pytest.mark.parametrize("column", ["a", pytest.param("c", marks=pytest.mark.slow)])
 def test_proposed_chains_fill_gaps_before_a_classifier_that_takes_none(frames, column, capsys):
     gaps = frames["one"].copy()
     gaps.loc[3:9, column] = np.nan
@@ -176,7 +176,7 @@ def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_pat
     assert "1 chain on" in page and "compared by" not in text
 
 
-@pytest.mark.parametrize("measure", ["auc", "protocols/auc"])
+@pytest.mark.parametrize("measure", [pytest.param("auc", marks=pytest.mark.slow), "protocols/auc"])
 def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, tmp_path, measure):
     settings = {"label": "kind", "measures": [measure], "scheme": "leave-one-out"}
     found = fsframe.study(frames["one"], CHAINS, **settings)
@@ -222,7 +222,7 @@ def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_pa
         fsframe.study(frames, CHAINS, out=out, **ASKED)
     with pytest.raises(StoreError, match="belongs to another study"):
         fsframe.study(frames, CHAINS[:1], out=out, **ASKED)
-    again = fsframe.study(frames, CHAINS, out=out, workers=2, **ASKED)
+    again = fsframe.study(frames, CHAINS, out=out, workers=1, **ASKED)
     assert len(computed) == 5 + 8
     for cell, run in again.record.runs.items():
         assert run.digests() == studied.record.runs[cell].digests()

@@ -195,7 +195,7 @@ def lives(folder: Path, number: int) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("deaths", [1, 2])
+@pytest.mark.parametrize("deaths", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_dead_worker_is_replaced_and_the_bits_are_the_same(bits, table, counts, tmp_path, deaths):
     base = Deadly(part=6, folder=lives(tmp_path, deaths))
     alone = bits(Noise(), table, counts, RUN)
@@ -227,7 +227,7 @@ def test_a_worker_of_another_version_counts_nothing(tmp_path, monkeypatch):
 def test_resamples_that_kill_every_worker_are_named_in_the_end(bits, table, counts, tmp_path):
     base = Deadly(part=6, folder=lives(tmp_path, 50))
     with (
-        ProcessEngine(2) as engine,
+        ProcessEngine(1) as engine,
         pytest.raises(EngineError, match="died 3 times") as caught,
     ):
         bits(base, table, counts, attrs.evolve(RUN, executor=engine))
@@ -409,6 +409,9 @@ def test_no_more_workers_are_started_than_processors_can_use(monkeypatch, capsys
 SCRIPT = """
 import numpy as np
 import fsframe
+from fsframe.resampling import dispatch
+
+dispatch._MOST_DEATHS = 1
 
 data = fsframe.Dataset.from_arrays(np.random.default_rng(0).normal(size=(60, 8)), [0, 1] * 30)
 fsframe.select("mim:top=3 npfs:n=20,null=published", data, workers=1, progress=False)

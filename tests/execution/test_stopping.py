@@ -41,8 +41,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fsframe(folder: Path, *arguments: str) -> Done:
-    """A command that nothing stops."""
-    return fsframe_here(*arguments, cwd=folder, fakes=[TINY])
+    """A command that nothing stops, so that it need not be slow."""
+    return fsframe_here(*arguments, cwd=folder, fakes=[TINY], env={"TINY_AWAKE": "yes"})
 
 
 def digests(folder: Path, *arguments: str) -> dict[str, str]:
@@ -111,7 +111,7 @@ def plain_digests(folder: Path) -> dict[str, str]:
     [
         (signal.SIGINT, (), 20),
         (signal.SIGTERM, ("--workers", "2"), 1),
-        (signal.SIGHUP, (), 1),
+        pytest.param(signal.SIGHUP, (), 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
@@ -208,12 +208,17 @@ all-features = false
 """
 
 
-@pytest.mark.parametrize("begin", [STOPPED_AT_THE_END, "from fsframe.cli import main\nmain()"])
+COMPARE = ["compare", *CHAINS, "on", "table.csv", "--folds", "8", "--repeats", "1", "-o", "kept"]
+ANYWHERE = "from fsframe.cli import main\nmain()"
+
+
 @pytest.mark.parametrize(
-    "command",
+    ("command", "begin"),
     [
-        ["compare", *CHAINS, "on", "table.csv", "--folds", "8", "--repeats", "1", "-o", "kept"],
-        ["study", "study.toml"],
+        (COMPARE, ANYWHERE),
+        (["study", "study.toml"], STOPPED_AT_THE_END),
+        pytest.param(COMPARE, STOPPED_AT_THE_END, marks=pytest.mark.slow),
+        pytest.param(["study", "study.toml"], ANYWHERE, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
@@ -239,9 +244,11 @@ def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
     process = telling(folder, "chain", *slow)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGHUP)
     rest = process.communicate(timeout=600)[1].splitlines()
-    assert json.loads(rest[-1])["kept"] == 0
+    assert process.returncode == 128 + signal.SIGHUP
+    last = json.loads(rest[-1])
+    assert (last["signal"], last["kept"]) == ("SIGHUP", 0)
     assert os.listdir(folder) == ["table.csv"]
 
 
