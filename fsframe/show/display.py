@@ -1,280 +1,396 @@
-"""Runs as text and as JSON objects: evaluations, stability studies, and any run by its kind."""
+"""Any run as text and as JSON: its table, stages, features, pairs, and its protocol if any."""
 
 from __future__ import annotations
 
+import math
+import sys
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.atomic import place_file
 from fsframe.errors import RequestError
-from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.method.selection import rank_by_score
 from fsframe.params import format_value
-from fsframe.registry import classifiers, default_names, selectors, stability_metrics
-from fsframe.show.run_display import (
-    closing_lines,
-    cluster_lines,
-    feature_lines,
-    frequency_lines,
-    label_facts,
-    pair_lines,
-    result_object,
-    size_facts,
-    stage_lines,
-    table_facts,
-    verdict_lines,
+from fsframe.registry import classifiers, selectors
+from fsframe.show.protocols import ShownProtocol, shown_protocol
+from fsframe.show.verdicts import (
+    covariates,
+    decisions,
+    doubtful,
+    interacting,
+    only_offer,
+    pair_test_words,
+    pair_weight_words,
+    stated,
+    statements,
 )
 from fsframe.storage import RunRecord, StageRecord
+from fsframe.storage.checked_tables import clusters
+from fsframe.table.roles import side_roles
 from fsframe.text import (
     Rows,
     counted,
     csv_text,
     facts,
-    interval_text,
-    number_text,
     printable,
+    shown_width,
+    some_of,
     table_lines,
+    wrapped,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from fsframe.evaluation.summary import Evaluation
-    from fsframe.storage.checked_tables import MetricTables
-
-_MOST_CLASSES = 6
-_SIZES_SHOWN = 20
-_OF_PROBABILITIES = ("log-loss", "brier", "calibration")
+_PAIRS_SHOWN, _FEW_PAIRS = 10, 3
+_EFFECT = ("effect", "standard_error")
+# In the JSON object; the run file has all.
+_PAIRS_LISTED = 1000
+_FEATURES_SHOWN = 30
+_FREQUENCIES_SHOWN = 15
+_WARNINGS_SHOWN = 100
+_WIDTH = 80
+_VERDICT_NAMES = 6
+_BAR = 16
+_LEAST_BAR = 4
+_CLUSTERS_SHOWN = 10
+_MEMBERS_SHOWN = 4
 _LONGEST_VALUE = 300
-_ESTIMATE = ("mean", "standard_error", "interval")
-_MARK = "← smallest within ± of the best"
 
 
-def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[str, Any]:
-    """Fields that an evaluation adds to the object of a run for ``--json``, with NaN as null."""
-    evaluation = recorded.evaluation
+def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The record as one object for ``--json``, which writes NaN scores as null."""
+    names = record.feature_names
     return {
-        "evaluated": recorded.base,
-        "n_splits": evaluation.n_splits,
-        "measures": {
-            name: {
-                **facts(measure, *_ESTIMATE, "values"),
-                "of": "repetitions" if measure.pooled else "folds",
-                **facts(measure, "larger_is_better", "baseline", "all_features"),
+        "chain": record.chain,
+        "run_file": None if path is None else str(path),
+        "data": {
+            **facts(record.data, "name", "sha256", "label"),
+            **facts(record, "n_samples", "groups", "n_features"),
+            "classes": record.class_names,
+        },
+        "seed": record.seed,
+        "selected": record.selected_names,
+        "scores": dict(zip(names, record.scores.tolist(), strict=True)),
+        "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
+        "n_pairs": record.n_pairs,
+        "pair_tests": _tests_object(record),
+        "warnings": record.all_warnings(),
+        "statements": [
+            {
+                "stage": stage,
+                **facts(said, "word", "kind"),
+                "sentence": said.sentence(stage, covariates(record)),
             }
-            for name, measure in evaluation.measures.items()
-        },
-        "baseline": facts(evaluation.baseline, *_ESTIMATE),
-        "all_features": evaluation.all_features and facts(evaluation.all_features, *_ESTIMATE),
-        "task": evaluation.task,
-        "confusion": {"classes": record.class_names, "rows": evaluation.confusion},
-        "by_group": evaluation.by_group and attrs.asdict(evaluation.by_group),
-        "agreement": evaluation.agreement and attrs.asdict(evaluation.agreement),
-        "kept": evaluation.kept,
-        "stability": {
-            "metric": next(iter(default_names(stability_metrics)), ""),
-            **facts(evaluation.stability, "value", "interval", "undefined"),
-        },
-        "chosen": recorded.chosen,
-        "curve": [attrs.astuple(point) for point in evaluation.curve],
-        "one_standard_error": evaluation.one_standard_error,
+            for stage, said in stated(record)
+        ],
+        "stages": [
+            {
+                **facts(stage, "name", "provider", "provider_version", "params"),
+                "n_features_in": stage.features_in.size,
+                "selected": stage.selection and [names[c] for c in stage.selection.selected],
+                "seconds": stage.seconds,
+            }
+            for stage in record.stages
+        ],
+        "digests": record.digests(),
     }
 
 
-def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterator[str]:
-    """The measures of an evaluation and the choices of its folds, as lines for a terminal."""
-    evaluation = recorded.evaluation
-    yield ""
-    yield from _measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
-    lacking = [name for name in _OF_PROBABILITIES if name not in evaluation.measures]
-    chosen = record.stages[-1].params.get("metric")
-    if evaluation.task == "classification" and lacking and not chosen:
-        yield f"Not measured: {', '.join(lacking)}, since the classifier gives no probabilities."
-    yield from _group_lines(evaluation)
-    yield from _confusion_lines(evaluation, record.class_names)
-    yield from _choice_lines(recorded)
-    yield from _curve_lines(evaluation)
-
-
-def _measure_lines(
-    evaluation: Evaluation, seconds: float, classes: Sequence[str] = ()
-) -> Iterator[str]:
-    """Measures, kept features and stability of an evaluation, as lines for a terminal."""
-    yield from table_lines(*measure_rows(evaluation))
-    yield ""
-    yield from list(table_lines(*kept_rows(evaluation)))[1:]
-    yield f"seconds per split  {seconds / evaluation.n_splits:.3g}"
-    if evaluation.agreement is not None:
-        alike = evaluation.agreement
-        yield (
-            f"same prediction    in {alike.share:.4f} of pairs of repetitions, "
-            f"in all for {alike.n_always} of {alike.n_rows} rows"
-        )
-    yield from _notes(evaluation, classes)
-
-
-def measure_rows(evaluation: Evaluation) -> Rows:
-    """The measures as a table."""
-    header = ["measure", "value", "±", "95 %", evaluation.baseline.name]
-    wide = any(measure.all_features is not None for measure in evaluation.measures.values())
-    header += ["all features"] * wide
-    rows = []
-    for name, measure in evaluation.measures.items():
-        if measure.undefined:
-            rows.append([name, "—", *[""] * (len(header) - 2)])
-            continue
-        reach = "" if measure.interval is None else "{:.3f} … {:.3f}".format(*measure.interval)
-        estimate = [f"{measure.mean:.4f}", number_text(measure.standard_error), reach]
-        baselines = [measure.baseline, *[measure.all_features] * wide]
-        rows.append([name + "°" * measure.pooled, *estimate, *map(number_text, baselines)])
-    return header, rows, set(range(1, len(header)))
-
-
-def kept_rows(evaluation: Evaluation) -> Rows:
-    """How many features the splits keep, and how stable they are, as a table."""
-    phi = evaluation.stability
-    rows = [
-        ["features kept", f"{evaluation.kept.mean():.1f}", _span(evaluation.kept)],
-        ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
-    ]
-    return ["", "", ""], rows, {1}
-
-
-def _notes(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
-    yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
-    yield "Student's t on the logit scale (log for losses), so within the measure's range."
-    if any(measure.pooled for measure in evaluation.measures.values()):
-        lacking = (
-            "lacks a class" if evaluation.task == "classification" else "has equal targets only"
-        )
-        yield f"° over all predictions of a repetition, since some fold {lacking}."
-    of_one = [name for name in ("sensitivity", "specificity", "f1") if name in evaluation.measures]
-    if of_one and len(classes) == 2:
-        yield f"{', '.join(of_one)}: of the class {classes[1]}"
-        yield "(--metric NAME:positive=LABEL for another)."
-
-
-def _confusion_lines(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
-    """The confusion matrix; none if there are more classes than fit on a screen."""
-    if not 2 <= len(classes) <= _MOST_CLASSES:
-        return
-    yield ""
-    yield "Rows by class (down) and predicted class (across), mean over repetitions:"
-    rows = [
-        [label, *(f"{cell:.1f}" for cell in row), f"{row[place] / row.sum():.0%}"]
-        for place, (label, row) in enumerate(zip(classes, evaluation.confusion, strict=True))
-        if row.sum()
-    ]
-    shown = [label if len(label) <= 12 else f"{label[:11]}…" for label in classes]
-    yield from table_lines(["", *shown, "correct"], rows, right=set(range(1, len(classes) + 2)))
-
-
-def _group_lines(evaluation: Evaluation) -> Iterator[str]:
-    if evaluation.by_group is None:
-        return
-    each = sorted(evaluation.by_group.accuracies.tolist())
-    mean = sum(each) / len(each)
-    yield ""
-    yield (
-        f"Each of {len(each)} groups counted once: accuracy {mean:.4f} (from {each[0]:.2f} to "
-        f"{each[-1]:.2f}, median {median(each):.2f})"
-    )
-    if evaluation.by_group.n_voting:
-        yield (
-            f"One vote per group (its rows' most frequent prediction): accuracy "
-            f"{evaluation.by_group.vote:.4f} over {evaluation.by_group.n_voting} groups"
-        )
-
-
-def _span(kept: Any) -> str:
-    return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "in every split"
-
-
-def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
-    if len(recorded.chains) == 1:
-        return
-    yield ""
-    yield "Chosen inside the folds:"
-    times = Counter(recorded.chosen)
-    # Chains chosen equally often are in the order of the grid.
-    most_often = sorted(times, key=lambda chain: (-times[chain], recorded.chains.index(chain)))
-    rows = [[str(times[chain]), chain] for chain in most_often]
-    yield from table_lines(["times", "chain"], rows, right={0})
-
-
-def _curve_lines(evaluation: Evaluation) -> Iterator[str]:
-    if not evaluation.curve:
-        return
-    yield ""
-    yield "By number of features (the best of every fold's own ranking):"
-    rows = []
-    for point in evaluation.curve:
-        chosen = point.size == evaluation.one_standard_error
-        numbers = [number_text(point.accuracy), number_text(point.standard_error)]
-        rows.append([str(point.size), *numbers, number_text(point.stability, 3), _MARK * chosen])
-    header = ["features", evaluation.leading.name, "±", "stability φ", ""]
-    yield from table_lines(header, rows, right={0, 1, 2, 3})
-
-
-def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
-    """Columns with a value per split: the number of kept features, and the measures of splits."""
-    names = [name for name, measure in evaluation.measures.items() if measure.mean == measure.mean]
-    names = [name for name in names if len(evaluation.measures[name].values) == evaluation.n_splits]
+def _tests_object(record: RunRecord) -> dict[str, Any] | None:
+    """The tests of pairs, the smallest p first; None if there are none."""
+    if record.pair_tests is None:
+        return None
+    tests, names = record.pair_tests.tests, record.feature_names
+    listed = zip(tests.pairs, tests.p_values, tests.q_values, strict=True)
+    sizes = [tests.tables[name] for name in _EFFECT if name in tests.tables]
     return {
-        "split": list(range(evaluation.n_splits)),
-        "features_kept": [int(kept) for kept in evaluation.kept],
-        **{name: [float(value) for value in evaluation.measures[name].values] for name in names},
+        "method": record.pair_tests.name,
+        "provider": record.pair_tests.provider,
+        "features": [names[column] for column in tests.columns],
+        **facts(tests, "n_tested", "n_chosen_from"),
+        "pairs": [
+            [names[a], names[b], float(p), float(q)]
+            for (a, b), p, q in islice(listed, _PAIRS_LISTED)
+        ],
+        "effects": [
+            [float(size) if np.isfinite(size) else None for size in of_pair]
+            for of_pair in islice(zip(*sizes, strict=True), _PAIRS_LISTED)
+        ],
     }
 
 
-def _stability_object(study: RecordedStability) -> dict[str, Any]:
-    """Fields that a stability study adds to the object of a run for ``--json``."""
-    metrics = {
-        m.name: {"value": m.value, "interval": m.interval, "by_size": m.by_size}
-        for m in study.tables.metrics
-    }
-    return {"studied": study.base, "stability": metrics}
+def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """The lines below every result: warnings, and the path of the run file."""
+    if record.all_warnings():
+        yield ""
+        yield from warning_lines(record, _WARNINGS_SHOWN, "--json")
+    if path is not None:
+        yield ""
+        yield f"run file: {path}"
 
 
-def _stability_lines(study: RecordedStability) -> Iterator[str]:
-    """How many features the resamples kept, and how stable the sets are."""
-    metrics = study.tables.metrics
-    kept = study.tables.kept.sum(axis=1)
-    span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
-    yield f"features kept per resample: {span}"
+def warning_lines(record: RunRecord, most: int, where: str) -> Iterator[str]:
+    """At most `most` warnings, one per line; `where` names the place that has them all."""
+    warnings = record.all_warnings()
+    yield from (f"warning: {warning}" for warning in warnings[:most])
+    if len(warnings) > most:
+        yield f"… and {len(warnings) - most} more warnings ({where} has all)"
+
+
+def _row_roles(record: RunRecord) -> str:
+    """The groups of rows, the time column, the row weights and the covariates, if there are any."""
+    time, weights = record.environment.get("time"), record.environment.get("weights")
+    roles = ""
+    if record.groups is not None:
+        roles += f" in {record.groups[1]} groups ({printable(record.groups[0])})"
+    if isinstance(time, str):
+        roles += f" in the order of {printable(time)}"
+    if isinstance(weights, dict) and isinstance(weights.get("name"), str):
+        roles += f" with weights ({printable(weights['name'])})"
+    if adjusted := covariates(record):
+        roles += f", adjusted for {', '.join(adjusted)},"
+    for role in side_roles():
+        if role.name not in ("time", "adjust") and (given := record.environment.get(role.name)):
+            names = map(str, given if isinstance(given, list) else [given])
+            roles += f", {role.fact.format(', '.join(map(printable, names)))},"
+    return roles
+
+
+def _feature_roles(record: RunRecord) -> str:
+    """The features that are always kept and the groups of features, if there are any."""
+    kept, groups = record.environment.get("keep"), record.environment.get("feature_groups")
+    roles = []
+    if isinstance(kept, list) and kept:
+        roles.append(f"{some_of([printable(str(name)) for name in kept], 3)} always kept")
+    if isinstance(groups, dict) and groups:
+        roles.append(f"in {counted(len(groups), 'group')} kept or dropped whole")
+    return f" ({'; '.join(roles)})" if roles else ""
+
+
+def table_facts(record: RunRecord) -> str:
+    """The table of a run in words: its size, roles and label."""
+    return ", ".join(filter(None, (size_facts(record), label_facts(record))))
+
+
+def size_facts(record: RunRecord) -> str:
+    """Numbers of samples and features, with groups and other roles of rows and columns."""
+    samples = f"{counted(record.n_samples, 'sample')}{_row_roles(record)}"
+    return f"{samples} × {counted(record.n_features, 'feature')}{_feature_roles(record)}"
+
+
+def label_facts(record: RunRecord) -> str:
+    """The label, such as ``label: class (2 classes: ill, well)``."""
+    label = f"label: {printable(record.data.label)}" if record.data.label else ""
+    if record.class_names:
+        labels = ", ".join(printable(label) for label in record.class_names[:6])
+        more = ", …" if len(record.class_names) > 6 else ""
+        classes = counted(len(record.class_names), "class")
+        return f"{label} ({classes}: {labels}{more})".lstrip()
+    return f"{label} ({record.data.task})" if label else ""
+
+
+def stage_lines(record: RunRecord) -> Iterator[str]:
+    """The stages from left to right: how many features each saw and kept."""
+    for place, stage in enumerate(record.stages):
+        if stage.selection is None:
+            seen = stage.features_in.size
+            yield f"{stage.name}: fitted on {counted(seen, 'feature')}, {stage.seconds:.2f} s"
+        else:
+            kept, seen = stage.selection.selected.size, stage.features_in.size
+            of = counted(seen, "feature") + _repeating(record, place)
+            yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
+    for sentence in statements(record):
+        yield from wrapped(sentence)
+
+
+def _repeating(record: RunRecord, place: int) -> str:
+    """A note that a wrapping stage repeats those on its left and sees their columns; else empty."""
+    stage, before = record.stages[place], record.stages[:place]
+    offer = only_offer(stage.name, selectors)
+    if stage.params.get("base") or not before or not getattr(offer and offer.entry, "wraps", False):
+        return ""
+    left = " ".join(each.name for each in before)
+    return f" (repeats {printable(left)} on resamples)"
+
+
+def _more(number: int, where: str, path: Path | None) -> str:
+    """The line for what is not shown; `where` has all, if the run has a file."""
+    return f"… and {number} more" + (f" ({where} has all)" if path is not None else "")
+
+
+def feature_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    if not record.selected.size:
+        yield "No feature was kept."
+        return
+    header, rows, right = feature_rows(record)
+    lines = list(table_lines(header, rows, right=right))
+    room = min(_BAR, _WIDTH - 2 - max(map(shown_width, lines)))
+    if room >= _LEAST_BAR:
+        bars = _bars(record.scores[record.selected[:_FEATURES_SHOWN]], room)
+        lines = list(
+            table_lines([*header, ""], [[*r, b] for r, b in zip(rows, bars, strict=True)], right)
+        )
+    yield from lines
+    if record.selected.size > _FEATURES_SHOWN:
+        yield _more(record.selected.size - _FEATURES_SHOWN, "`fsframe table`", path)
+    yield from _number_lines(record)
+
+
+def _number_lines(record: RunRecord) -> Iterator[str]:
+    """The meaning of score, p and q, if there is a p or a q."""
+    columns = record.feature_table().columns
+    if "p" not in columns or np.isnan(columns["p"]).all():
+        if "q" in columns:
+            yield from wrapped(
+                "q: the lowest bound on the share of false features among the kept ones at which "
+                "this feature is still kept."
+            )
+        yield from _order_lines(record)
+        return
+    p, scores = columns["p"], columns["score"]
+    known = (p > 0) & (scores < sys.float_info.max)
+    logs = known.any() and np.allclose(scores[known], -np.log10(p[known]), rtol=1e-6, atol=1e-9)
+    score_note = "score: −log₁₀ p. " if logs else ""
+    yield from wrapped(
+        f"{score_note}p: probability of such a result if the label carried no information. q: p "
+        f"adjusted for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
+    )
+
+
+def _order_lines(record: RunRecord) -> Iterator[str]:
+    """Why scores rise with the rank, if they do."""
+    rises = bool((np.diff(record.scores[record.selected]) > 0).any())
+    name = record.stages[-1].name
+    if rises and name in selectors and selectors[name].greedy:
+        yield from wrapped(
+            "rank: the order in which the features were chosen. score: the value of the criterion "
+            "when the feature was chosen, given those above it, so it may rise from rank to rank."
+        )
+
+
+def verdict_lines(record: RunRecord) -> Iterator[str]:
+    """The three verdicts of a test, and what would change each; none without a test."""
+    if doubtful(record) is None:
+        return
     yield ""
-    yield from table_lines(*metric_rows(metrics))
-    sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
-    if sized:
-        yield from _size_lines(sized)
+    for each in decisions(record):
+        names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
+        yield from wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
+        yield from wrapped(each.change, indent="  ")
 
 
-def metric_rows(metrics: Iterable[MetricTables]) -> Rows:
-    """The metrics as a table."""
-    rows = [[m.name, number_text(m.value, 3), interval_text(m.interval)] for m in metrics]
-    return ["metric", "stability", ""], rows, {1}
+def feature_rows(record: RunRecord) -> Rows:
+    """The kept features as a table, at most as many as are shown."""
+    selected = record.selected
+    shown = record.feature_table().head(min(_FEATURES_SHOWN, selected.size))
+    header = ["rank", "feature", "score"]
+    columns = [
+        [str(rank) for rank in shown.columns["rank"]],
+        [printable(name) for name in shown.columns["feature"]],
+        [_short(score) for score in shown.columns["score"]],
+    ]
+    for key in ("p", "q"):
+        if key in shown.columns:
+            header.append(key)
+            columns.append(["" if v != v else f"{v:.2g}" for v in shown.columns[key]])
+    # The ranking stage before the last one.
+    for name, earlier in record.ranking_stages()[-2:-1]:
+        header.append(f"{name} score")
+        columns.append([_short(earlier.scores[c]) for c in selected[:_FEATURES_SHOWN]])
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    return header, rows, {0, *range(2, len(header))}
 
 
-def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
-    yield ""
-    yield "The best k features of every resample's ranking:"
-    shown = _spread(min(map(len, sized.values())))
-    rows = [[str(k), *(number_text(of[k - 1], 3) for of in sized.values())] for k in shown]
-    yield from table_lines(["k", *sized], rows, right=set(range(len(sized) + 1)))
+def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
+    largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
+    shares = [1.0 if s == math.inf else s / largest if largest > 0 else 0.0 for s in scores]
+    return ["█" * round(room * max(0.0, s)) if math.isfinite(s) else "" for s in shares]
 
 
-def _spread(length: int) -> list[int]:
-    """At most twenty sizes: all if they are few, else spaced geometrically."""
-    if length <= _SIZES_SHOWN:
-        return list(range(1, length + 1))
-    ratio = length ** (1.0 / (_SIZES_SHOWN - 1))
-    return sorted({min(length, max(1, round(ratio**step))) for step in range(_SIZES_SHOWN)})
+def _short(value: float) -> str:
+    if math.isnan(value):
+        return "—"
+    # Scores must be finite: the largest double stands for infinity.
+    return "∞" if value >= sys.float_info.max else f"{value + 0.0:.4g}"
+
+
+def pair_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    yield pair_heading(record)
+    yield from table_lines(*pair_rows(record))
+    if (more := record.n_pairs - _pairs_shown(record)) > 0:
+        yield _more(more, "`fsframe table RUN --pairs`", path)
+    yield from wrapped(" ".join(pair_test_words(record)))
+
+
+def pair_heading(record: RunRecord) -> str:
+    """The heading of the pairs: what their weights mean, and how many there are."""
+    shown, (what, how) = _pairs_shown(record), pair_weight_words(record)
+    of = f", the {shown} largest of {record.n_pairs}" if record.n_pairs > shown else ""
+    return f"Pairs by {what}{f' ({how})' if how else ''}{of}:"
+
+
+def _pairs_shown(record: RunRecord) -> int:
+    """How many pairs are shown: fewer if a test found none that interacts."""
+    return _FEW_PAIRS if interacting(record) == 0 else _PAIRS_SHOWN
+
+
+def pair_rows(record: RunRecord) -> Rows:
+    """The strongest pairs as a table."""
+    shown, names = record.strongest_pairs(_pairs_shown(record)), record.feature_names
+    rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
+    header = ["feature", "with", "weight"]
+    if record.pair_tests is not None:
+        header += ["p", "q"]
+        for row, (a, b, _) in zip(rows, shown, strict=True):
+            tested = record.pair_tests.tests.of(a, b)
+            row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
+        sizes = [record.pair_tests.tests.values_of(a, b, _EFFECT) for a, b, _ in shown]
+        if any(np.isfinite(values).any() for values in sizes):
+            header += ["effect", "± se"]
+            for row, values in zip(rows, sizes, strict=True):
+                row += [f"{value:.2g}" if np.isfinite(value) else "—" for value in values]
+    return header, rows, {2, 3, 4, 5, 6}
+
+
+def cluster_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """The features that were left out because they are redundant with a kept one."""
+    names = record.feature_names
+    for stage in record.stages:
+        represented = clusters(stage)
+        if not represented:
+            continue
+        largest = sorted(represented, key=lambda column: (-len(represented[column]), column))
+        yield ""
+        yield f"{stage.name}: features that represent a cluster"
+        rows = []
+        for column in largest[:_CLUSTERS_SHOWN]:
+            members = [printable(names[member]) for member in represented[column]]
+            rows.append([printable(names[column]), some_of(members, _MEMBERS_SHOWN)])
+        yield from table_lines(["feature", "represents"], rows)
+        if len(represented) > _CLUSTERS_SHOWN:
+            yield _more(len(represented) - _CLUSTERS_SHOWN, "the run file", path)
+
+
+def frequency_lines(record: RunRecord) -> Iterator[str]:
+    """How often each feature was kept, for a result whose scores are shares of resamples."""
+    yield from table_lines(*frequency_rows(record))
+    more = int((record.scores > 0).sum()) - _FREQUENCIES_SHOWN
+    if more > 0:
+        yield f"… and {more} more"
+
+
+def frequency_rows(record: RunRecord) -> Rows:
+    """How often each feature was kept, as a table."""
+    ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
+    rows = [
+        [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
+        for c in ranked[:_FREQUENCIES_SHOWN]
+    ]
+    return ["feature", "kept in"], rows, {1}
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
@@ -283,15 +399,10 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     if protocol is None:
         yield from _chain_lines(record, path)
     else:
-        if isinstance(protocol, RecordedEvaluation):
-            repeated = counted(protocol.evaluation.n_splits, "split")
-            body = _evaluation_lines(record, protocol)
-        else:
-            resamples = counted(len(protocol.tables.kept), "resample")
-            repeated, body = f"{resamples} ({protocol.resample})", _stability_lines(protocol)
-        yield f"{protocol.base} on {printable(record.data.name)}: {size_facts(record)}, {repeated}"
+        facts_of_run = f"{size_facts(record)}, {protocol.repeated}"
+        yield f"{protocol.base} on {printable(record.data.name)}: {facts_of_run}"
         yield label_facts(record)
-        yield from body
+        yield from protocol.lines()
         yield ""
         yield from frequency_lines(record)
     yield from closing_lines(record, path)
@@ -301,13 +412,10 @@ def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
-    protocol = recorded_protocol(record)
-    if isinstance(protocol, RecordedEvaluation):
+    protocol = shown_protocol(record)
+    if protocol is not None:
         yield ""
-        yield from _measure_lines(protocol.evaluation, record.stages[-1].seconds)
-    elif protocol is not None:
-        yield ""
-        yield from table_lines(*metric_rows(protocol.tables.metrics))
+        yield from protocol.short_lines()
     yield ""
     yield from feature_lines(record, path)
     yield from verdict_lines(record)
@@ -349,9 +457,7 @@ def _absence(stage: StageRecord) -> str:
 def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
     protocol, told = _whole_protocol(record), result_object(record, path)
-    if isinstance(protocol, RecordedEvaluation):
-        return told | _evaluation_object(record, protocol)
-    return told if protocol is None else told | _stability_object(protocol)
+    return told if protocol is None else told | protocol.fields()
 
 
 def file_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
@@ -376,29 +482,9 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
             "--csv writes the folds of an evaluation or the metrics of a stability study; this run "
             "is neither (`fsframe table` writes its features)"
         )
-    if isinstance(protocol, RecordedEvaluation):
-        columns = fold_columns(protocol.evaluation)
-        rows = [list(columns), *zip(*columns.values(), strict=True)]
-    else:
-        rows = [("metric", "k", "value", "low", "high"), *_stability_rows(protocol)]
-    place_file(path, csv_text(rows).encode(), overwrite=overwrite)
+    place_file(path, csv_text(protocol.csv_rows()).encode(), overwrite=overwrite)
 
 
-def _stability_rows(study: RecordedStability) -> Iterator[tuple[object, ...]]:
-    """Rows of a CSV file: each metric for the sets as kept, without k, then for the best k."""
-    for metric in study.tables.metrics:
-        values = [metric.value, *(metric.interval or (None, None))]
-        yield (metric.name, "", *map(_csv_cell, values))
-        by_size = () if metric.by_size is None else metric.by_size.tolist()
-        for k, value in enumerate(by_size, 1):
-            yield (metric.name, k, _csv_cell(value), "", "")
-
-
-def _csv_cell(value: float | None) -> str:
-    """A number in full; empty if it is missing."""
-    return "" if value is None or value != value else repr(float(value))
-
-
-def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
+def _whole_protocol(record: RunRecord) -> ShownProtocol | None:
     """The protocol of a run without other stages; None for any other run."""
-    return recorded_protocol(record) if len(record.stages) == 1 else None
+    return shown_protocol(record) if len(record.stages) == 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,34 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import FsframeWarning, RequestError, StoreError
-from fsframe.evaluation.recorded import (
-    RecordedEvaluation,
-    RecordedStability,
-    recorded_evaluation,
-    recorded_stability,
-)
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability
 from fsframe.method.answer import AnswerTable
 from fsframe.show.comparisons import RESULTS
 from fsframe.show.display import (
-    file_object,
-    fold_columns,
-    measure_rows,
-    metric_rows,
-    result_lines,
-)
-from fsframe.show.plots import draw
-from fsframe.show.plots.canvas import figure_bytes
-from fsframe.show.run_display import (
     feature_rows,
+    file_object,
     frequency_rows,
     pair_heading,
     pair_rows,
+    result_lines,
     table_facts,
     warning_lines,
 )
+from fsframe.show.plots import draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.protocols import shown_protocol
 from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
-from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import STUDY_FILE
 from fsframe.table.dataset import Dataset
@@ -211,9 +201,16 @@ def shown_picture(figure: Any, ax: Any) -> Any:
 class _ProtocolResult(SelectionResult):
     """Base of the results of protocols, which have other tables besides that of features."""
 
-    def _frames(self) -> dict[str, dict[str, Any]]:
-        """The columns of each table, the default one first."""
-        raise NotImplementedError
+    @cached_property
+    def _shown(self) -> Any:
+        return shown_protocol(self)
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*next(iter(self._shown.tables.values())))
+        yield html_table(*frequency_rows(self))
+
+    def _kind(self) -> str:
+        return self._shown.plot
 
     def to_frame(
         self,
@@ -246,7 +243,7 @@ class _ProtocolResult(SelectionResult):
         """
         if what == "features":
             return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
-        tables = self._frames()
+        tables = self._shown.frames()
         name = next(iter(tables)) if what is None else what
         return frame_of(tables, name, library, others=("features",))
 
@@ -261,7 +258,8 @@ class EvaluationResult(_ProtocolResult):
     @cached_property
     def recorded(self) -> RecordedEvaluation:
         """The evaluation with its chain, as recorded in the run file."""
-        return recorded_evaluation(self)
+        found: RecordedEvaluation = self._shown.recorded
+        return found
 
     @property
     def evaluation(self) -> Evaluation:
@@ -319,55 +317,6 @@ class EvaluationResult(_ProtocolResult):
         }
         return unfitted_predictor(self.recorded.chains, self.data.task, **settings)
 
-    def _tables(self) -> Iterator[str]:
-        yield html_table(*measure_rows(self.evaluation))
-        yield html_table(*frequency_rows(self))
-
-    def _frames(self) -> dict[str, dict[str, Any]]:
-        from fsframe.evaluation.summary import LEADING
-
-        evaluation = self.evaluation
-        rows = {**evaluation.measures, evaluation.baseline.name: evaluation.baseline}
-        if evaluation.all_features is not None:
-            rows["all features"] = evaluation.all_features
-        curve = _columns(self.curve, "size", "accuracy", "standard_error", "stability")
-        return {
-            "measures": {
-                "measure": list(rows),
-                **_columns(rows.values(), "mean", "standard_error"),
-                **_bound_columns([measure.interval for measure in rows.values()]),
-            },
-            "folds": fold_columns(evaluation),
-            "predictions": self._predictions(),
-            "curve": {
-                LEADING[evaluation.task] if name == "accuracy" else name: values
-                for name, values in curve.items()
-            },
-        }
-
-    def _predictions(self) -> dict[str, Any]:
-        """The held-out predictions as columns, a row for each repetition and tested row."""
-        stage, where = self.stages[-1], self.stage_paths()[-1]
-        tables = fold_tables(stage.tables, self.n_features, where, self.class_names)
-        repeat, row = np.nonzero(tables.fold >= 0)
-        truth, predicted = tables.truth[row], tables.predicted[repeat, row]
-        scores = tables.class_scores[repeat, row]
-        columns: dict[str, Any] = {"repeat": repeat, "row": row, "fold": tables.fold[repeat, row]}
-        if self.class_names:
-            # Code -1, no prediction, is the last.
-            names = np.array([*self.class_names, ""])
-            truth, predicted = names[truth], names[predicted]
-        columns |= {"truth": truth, "predicted": predicted}
-        if tables.event is not None:
-            columns |= {"truth": np.abs(truth), "event": tables.event[row]}
-        if not np.isnan(scores).all():
-            for code, name in enumerate(self.class_names):
-                columns[f"score {name}"] = scores[:, code]
-        return columns
-
-    def _kind(self) -> str:
-        return "sizes" if self.curve else "roc" if self.class_names else "scores"
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class StabilityResult(_ProtocolResult):
@@ -379,7 +328,8 @@ class StabilityResult(_ProtocolResult):
     @cached_property
     def recorded(self) -> RecordedStability:
         """The study with its chain, as recorded in the run file."""
-        return recorded_stability(self)
+        found: RecordedStability = self._shown.recorded
+        return found
 
     @property
     def values(self) -> dict[str, float]:
@@ -390,40 +340,6 @@ class StabilityResult(_ProtocolResult):
     def kept(self) -> NDArray[np.bool_]:
         """(n, n_features), which features each resample keeps."""
         return self.recorded.tables.kept
-
-    def _tables(self) -> Iterator[str]:
-        yield html_table(*metric_rows(self.recorded.tables.metrics))
-        yield html_table(*frequency_rows(self))
-
-    def _frames(self) -> dict[str, dict[str, Any]]:
-        metrics = self.recorded.tables.metrics
-        sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
-        length = min((len(values) for values in sized.values()), default=0)
-        best = {name: values[:length].tolist() for name, values in sized.items()}
-        return {
-            "metrics": {
-                "metric": [metric.name for metric in metrics],
-                "stability": [metric.value for metric in metrics],
-                **_bound_columns([metric.interval for metric in metrics]),
-            },
-            "sizes": {"size": list(range(1, length + 1)), **best},
-        }
-
-    def _kind(self) -> str:
-        sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
-        return "stability" if sized else "bootstraps"
-
-
-def _columns(rows: Iterable[Any], *names: str) -> dict[str, Any]:
-    """These attributes of the rows as columns."""
-    rows = list(rows)
-    return {name: [getattr(row, name) for row in rows] for name in names}
-
-
-def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:
-    """Columns ``low`` and ``high``, NaN if there is no interval."""
-    known = [interval or (float("nan"), float("nan")) for interval in intervals]
-    return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
 
 
 def frame_of(

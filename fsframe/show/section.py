@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 import attrs
 
 from fsframe.errors import PluginError, RequestError
-from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.evaluation.recorded import recorded_protocol
 from fsframe.method.answer import AnswerTable
 from fsframe.registry import in_stage
-from fsframe.show.display import kept_rows, measure_rows, metric_rows
 from fsframe.show.methods_text import (
     checklist,
     commands,
@@ -30,6 +29,7 @@ from fsframe.show.methods_text import (
 )
 from fsframe.show.plots import KINDS, draw
 from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.protocols import shown_protocol
 from fsframe.show.verdicts import (
     decisions,
     interacting,
@@ -41,7 +41,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
-from fsframe.text import Rows, safe, some_of
+from fsframe.text import safe, some_of
 
 _WARNINGS = 50
 _ROWS = 1000
@@ -200,12 +200,6 @@ class Table(Block):
     name: str
     numbers: Iterable[int] = ()
 
-    @classmethod
-    def of(cls, shown: Rows, name: str) -> Table:
-        """A table from its rows for a terminal."""
-        header, rows, numbers = shown
-        return cls(header, rows, name, numbers)
-
     def lines(self, about: About) -> Iterator[str]:
         right = set(self.numbers)
 
@@ -348,15 +342,10 @@ class Measures(Section):
     """Results of an evaluation or stability study at the end of the chain."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
-        protocol = recorded_protocol(about.record)
-        if isinstance(protocol, RecordedEvaluation):
-            evaluation = protocol.evaluation
-            yield Heading(f"Performance on held-out rows ({evaluation.n_splits} splits)")
-            yield Table.of(measure_rows(evaluation), "measures")
-            yield Table.of(kept_rows(evaluation), "kept features")
-        elif isinstance(protocol, RecordedStability):
-            yield Heading("How stable the choice is")
-            yield Table.of(metric_rows(protocol.tables.metrics), "measures")
+        if protocol := shown_protocol(about.record):
+            yield Heading(protocol.title)
+            for name, (header, rows, numbers) in protocol.tables.items():
+                yield Table(header, rows, name, numbers)
 
 
 class Pictures(Section):

@@ -152,7 +152,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
-    from fsframe.show.run_display import table_facts
+    from fsframe.show.display import table_facts
 
     for place, name in enumerate(result.data):
         say(f"{name}: {table_facts(result.result(0, place))}")
