@@ -76,12 +76,7 @@ MEMORY = 4_000_000_000
 SECONDS = 60
 """Limit of the child's processor time."""
 
-_META = "fsframe.contained"
 _CHILD = "import sys; sys.path[:] = {path!r}; from fsframe.cli import main; main()"
-
-
-def _take(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.meta[_META] = value
 
 
 contained_option = option(
@@ -89,8 +84,6 @@ contained_option = option(
     "For files from strangers: run the command in a child process that may use at most "
     f"{SECONDS} s of processor time and {MEMORY // 10**9} GB of address space. A crash of a "
     "library ends only this process.",
-    expose_value=False,
-    callback=_take,
 )
 """The option ``--contained`` of the program, given before the name of a command."""
 
@@ -178,7 +171,7 @@ class CommandGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
         rest = super().parse_args(ctx, args)
-        if ctx.meta.get(_META) and not ctx.resilient_parsing:
+        if ctx.params.get("contained") and not ctx.resilient_parsing:
             given.remove("--contained")
             raise click.exceptions.Exit(run_contained(given))
         return rest
@@ -241,7 +234,7 @@ Completion of commands, stages, parameters and columns, for bash (zsh and fish l
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
 @traceback_option
 @contained_option
-def cli() -> None:
+def cli(contained: bool) -> None:
     """Feature selection by chains of published methods.
 
     Which features matter, which interact, how many to keep, and would the answer be the same next

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from fsframe import storage
 from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
@@ -22,7 +23,6 @@ from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
     from fsframe.show.comparisons import TableOfResults
-    from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyCell, StudyRecord
     from fsframe.table.dataset import Dataset
 
@@ -105,7 +105,7 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
     return paths
 
 
-def open_run(text: str) -> tuple[Path, RunRecord]:
+def open_run(text: str) -> tuple[Path, storage.RunRecord]:
     """The path of the run file that `text` names, and what it holds.
 
     Raises
@@ -113,10 +113,8 @@ def open_run(text: str) -> tuple[Path, RunRecord]:
     StoreError
         As `find_run`, or if the file is no run file or is damaged.
     """
-    from fsframe.storage import load_run
-
     path = find_run(text)
-    return path, load_run(path)
+    return path, storage.load_run(path)
 
 
 def table_after_on(words: Sequence[str], example: str) -> str | None:
@@ -132,7 +130,7 @@ def table_after_on(words: Sequence[str], example: str) -> str | None:
     return words[1] if words else None
 
 
-def stored_reading(record: RunRecord) -> dict[str, Any]:
+def stored_reading(record: storage.RunRecord) -> dict[str, Any]:
     """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
     return valid_reading(record.environment.get("reading"))
 
@@ -150,7 +148,7 @@ def valid_reading(reading: Any) -> dict[str, Any]:
     }
 
 
-def check_reader_of_run(record: RunRecord, path: str) -> None:
+def check_reader_of_run(record: storage.RunRecord, path: str) -> None:
     """Raise PluginError if a plugin read the run's table, and is not there to read `path`."""
     from fsframe.table.reader import check_reader
 
@@ -159,7 +157,7 @@ def check_reader_of_run(record: RunRecord, path: str) -> None:
     check_reader(reader, path, record.data.source)
 
 
-def source_of_run(record: RunRecord, file: Path, given: str | None, how: str) -> str:
+def source_of_run(record: storage.RunRecord, file: Path, given: str | None, how: str) -> str:
     """The path of the run's table: the `given` one, or where it is found (`tables_at`).
 
     Raises
@@ -201,7 +199,7 @@ def tables_at(source: str, file: Path) -> list[str]:
     return list(there.values())
 
 
-def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
+def table_of_run(record: storage.RunRecord, source: str, **given: Any) -> Dataset:
     """Read the table of a run with the arguments of the run, except for those that are `given`.
 
     Raises
@@ -226,8 +224,15 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
         return read(source, **arguments)
 
 
-def table_if_there(record: RunRecord, file: Path, what: str) -> Dataset | None:
-    """The run's table; None, and a note that `what` is missing, if it is gone or has changed."""
+def table_for(
+    what: str, record: storage.RunRecord, file: Path, given: str | None, wanted: bool
+) -> Dataset | None:
+    """The table `given`, or else, if `wanted`, that of the run.
+
+    None, and a note that `what` is missing, if it is gone or has changed.
+    """
+    if given or not wanted:
+        return table_of_run(record, given) if given else None
     source = record.data.source
     why = []
     for place in tables_at(source, file):
@@ -249,7 +254,7 @@ def table_if_there(record: RunRecord, file: Path, what: str) -> Dataset | None:
 
 
 def not_to_replace(
-    paths: Iterable[Path], records: Iterable[RunRecord], *tables: str | None
+    paths: Iterable[Path], records: Iterable[storage.RunRecord], *tables: str | None
 ) -> list[str | Path]:
     """The files that no output may replace: run files, the tables of their runs, other `tables`.
 
@@ -269,7 +274,7 @@ class Found:
     default path of output files, without their ending.
     """
 
-    records: Sequence[RunRecord]
+    records: Sequence[storage.RunRecord]
     paths: Sequence[Path]
     name: Path
     study: StudyRecord | None = None
@@ -292,13 +297,11 @@ def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = Tru
     StoreError, RequestError
         As `find_runs` and `find_comparison`.
     """
-    from fsframe.storage import load_run
-
     found = find_comparison(texts[0]) if comparisons and len(texts) == 1 else None
     if found is not None:
         return found
     paths = find_runs(texts) if folders else list(map(find_run, texts))
-    records = list(map(load_run, paths))
+    records = list(map(storage.load_run, paths))
     return Found(records=records, paths=paths, name=paths[0].with_suffix(""))
 
 
@@ -339,7 +342,6 @@ def find_comparison(text: str) -> Found | None:
 
     from fsframe.evaluation.comparison import study_of_runs
     from fsframe.show.comparisons import recorded_results
-    from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 
     if file is not None:
@@ -350,7 +352,7 @@ def find_comparison(text: str) -> Found | None:
     if results is None:
         return None
     folder, files = Path(text).resolve(), find_runs([text])
-    records = [load_run(file) for file in files]
+    records = [storage.load_run(file) for file in files]
     of_table = [record for record in records if _is_row(record, results)]
     study = study_of_runs(of_table, results.chains, [results.metric], name=folder.name)
     places = {id(record): file for record, file in zip(records, files, strict=True)}
@@ -358,7 +360,7 @@ def find_comparison(text: str) -> Found | None:
     return Found(records=records, paths=files, name=folder, study=study, where=where)
 
 
-def _is_row(record: RunRecord, results: TableOfResults) -> bool:
+def _is_row(record: storage.RunRecord, results: TableOfResults) -> bool:
     """Whether the table has a row of this run; true of a run that can be in none."""
     from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -21,7 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import attrs
 import click
 
-from fsframe.atomic import check_destination, place_file
+from fsframe import execution, storage
+from fsframe.atomic import as_store_errors, check_destination, place_file
 from fsframe.cli.options import reading_arguments
 from fsframe.cli.terminal import (
     REPEATABLE,
@@ -43,10 +45,8 @@ from fsframe.text import duration, facts, printable
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
     from fsframe.chains.request import Request
-    from fsframe.execution import Engine
     from fsframe.method.run import Progress
     from fsframe.show.comparison_results import ComparisonResult
-    from fsframe.storage import RunRecord
     from fsframe.storage.checkpoint import Checkpoint
 
 
@@ -116,12 +116,10 @@ class Reporter:
 
 def requested_engine(
     options: Mapping[str, Any],
-) -> contextlib.AbstractContextManager[Engine | None]:
+) -> contextlib.AbstractContextManager[execution.Engine | None]:
     """Context with the engine that the options of a command ask for, from `open_engine`."""
-    from fsframe.execution import open_engine
-
     names = ("engine", "workers", "scheduler", "patience")
-    return open_engine(*(options.get(n) for n in names), mixed=bool(options.get("mixed")))
+    return execution.open_engine(*(options.get(n) for n in names), mixed=bool(options.get("mixed")))
 
 
 def this_command() -> str:
@@ -157,8 +155,11 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
 
 
 def run_request(
-    request: Request, options: Mapping[str, Any], reporter: Reporter, engine: Engine | None = None
-) -> RunRecord:
+    request: Request,
+    options: Mapping[str, Any],
+    reporter: Reporter,
+    engine: execution.Engine | None = None,
+) -> storage.RunRecord:
     """Compute a request and write its file; signals stop it without loss.
 
     `options` are those of `engine_options`; the command has checked the log (`check_log`) and the
@@ -184,7 +185,7 @@ def run_request(
             reporter.note("nothing is resampled: --workers has no effect")
         _tell_length(request, engine, reporter)
 
-        def work() -> RunRecord:
+        def work() -> storage.RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
             reporter.event(
                 "begin",
@@ -208,10 +209,9 @@ def run_request(
                 WRITTEN[str(request.out)] = None
             return record
 
+        stop = partial(_stop, engine, checkpoint, reporter, request.out)
         try:
-            record = stoppable(
-                work, lambda number: _stop(number, engine, checkpoint, reporter, request.out)
-            )
+            record = stoppable(work, stop)
         except FsframeError as error:
             reporter.close()
             reporter.event("error", kind=type(error).__name__, text=str(error))
@@ -221,7 +221,7 @@ def run_request(
             raise
         except KeyboardInterrupt:
             # A stage has handled the signal itself, or it came between our handlers.
-            _stop(signal.SIGINT, engine, checkpoint, reporter, request.out)
+            stop(signal.SIGINT)
         finally:
             reporter.close()
     reporter.event("end", run_file=None if request.out is None else str(request.out))
@@ -245,7 +245,7 @@ def tell_early(error: FsframeError, options: Mapping[str, Any]) -> None:
 _HOUR = 3600.0
 
 
-def _tell_length(request: Request, engine: Engine | None, reporter: Reporter) -> None:
+def _tell_length(request: Request, engine: execution.Engine | None, reporter: Reporter) -> None:
     """Note how long a run of minutes may take, and how to divide it among processors.
 
     If a stage does not declare its cost, the time is estimated from the progress of the run. Runs
@@ -292,11 +292,11 @@ def _how_to_resume(checkpoint: Checkpoint) -> str:
 
 
 def _stop(
-    number: int,
-    engine: Engine | None,
+    engine: execution.Engine | None,
     checkpoint: Checkpoint | None,
     reporter: Reporter,
     out: str | os.PathLike[str] | None,
+    number: int,
 ) -> NoReturn:
     """Store finished units, say how to resume, and end the process immediately.
 
@@ -328,7 +328,7 @@ def _stop(
     end_process(number)
 
 
-def show_result(record: RunRecord, out: Path | None, options: Mapping[str, Any]) -> None:
+def show_result(record: storage.RunRecord, out: Path | None, options: Mapping[str, Any]) -> None:
     """Print a result as its command does, and write its folds to ``csv_out``."""
     from fsframe.show.display import protocol_csv, protocol_object, result_lines
 
@@ -352,7 +352,7 @@ def show_study(result: ComparisonResult, *, as_json: bool, **more: Any) -> None:
 
 def run_on(
     chain: Chain, named: Sequence[StageText], data: str, **options: Any
-) -> tuple[RunRecord, Path | None]:
+) -> tuple[storage.RunRecord, Path | None]:
     """Run `chain` on the table `data`, and return the record and the path of its file.
 
     `named` holds the parts of the default name of the run file (`run_path`). All files that the
@@ -407,7 +407,7 @@ def run_on(
     return record, out
 
 
-def stop_command(number: int, engine: Engine | None) -> NoReturn:
+def stop_command(number: int, engine: execution.Engine | None) -> NoReturn:
     """End the process of a command that stores nothing."""
     ignore_signals()
     if engine is not None:
@@ -506,11 +506,8 @@ def check_log(
         )
     if not target.exists():
         return target
-    try:
-        with open(target, "rb") as file:
-            known = file.readline(80).rstrip(b"\r\n") == FIRST_LINE.encode()
-    except OSError as error:
-        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
+    with as_store_errors(f"cannot write the log {path}"), open(target, "rb") as file:
+        known = file.readline(80).rstrip(b"\r\n") == FIRST_LINE.encode()
     if not known:
         raise StoreError(
             f"cannot write the log {path}: it exists and is not a log of fsframe (its first line "
@@ -556,10 +553,8 @@ def logging_to(
     if path is None:
         yield
         return
-    try:
+    with as_store_errors(f"cannot write the log {path}"):
         handler = _LogFile(Path(path), tell)
-    except OSError as error:
-        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
     before = LOG.level
     LOG.addHandler(handler)
     LOG.setLevel(min(LOG.getEffectiveLevel(), logging.INFO))

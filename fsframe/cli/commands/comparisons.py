@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe import execution, storage
 from fsframe.atomic import check_destination
 from fsframe.cli.options import engine_options, fold_options, reading_arguments, reading_options
 from fsframe.cli.running import (
@@ -38,8 +39,6 @@ from fsframe.show.comparisons import comparison_lines, comparison_object
 if TYPE_CHECKING:
     from fsframe.chains.request import Request
     from fsframe.evaluation.study_plan import StudyPlan
-    from fsframe.execution import Engine
-    from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyRecord
 
 
@@ -169,19 +168,19 @@ def _folder(options: Mapping[str, Any]) -> Path | None:
 
 
 def _runner(
-    options: Mapping[str, Any], reporter: Reporter, engine: Engine | None
-) -> Callable[[Request], RunRecord]:
+    options: Mapping[str, Any], reporter: Reporter, engine: execution.Engine | None
+) -> Callable[[Request], storage.RunRecord]:
     """A function that computes a run, within the limits that the command's options set."""
     # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
 
-    def ask(asked: Request) -> RunRecord:
+    def ask(asked: Request) -> storage.RunRecord:
         return run_request(with_options(asked, of_runs), of_runs, reporter, engine)
 
     return ask
 
 
-def _check_memory(requests: Sequence[Request], engine: Engine | None) -> None:
+def _check_memory(requests: Sequence[Request], engine: execution.Engine | None) -> None:
     """Refuse a limit that is too small for some requests, naming one that is enough for all."""
     from fsframe.chains.stage import LimitTooSmall
 
@@ -311,7 +310,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
     with requested_engine(options) as engine:
         answer = _runner(options, reporter, engine)
 
-        def ask(asked: Request) -> RunRecord:
+        def ask(asked: Request) -> storage.RunRecord:
             return answer(attrs.evolve(asked, source=Path(asked.path).name))
 
         def placed(target: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
+from fsframe import execution
 from fsframe.cli.options import COUNT, by_family
 from fsframe.cli.terminal import json_option, option, say, say_json
 from fsframe.errors import FsframeError, RequestError, StoreError
@@ -20,7 +21,6 @@ from fsframe.registry import Offer, selectors
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
-    from fsframe.execution.engine import Engine
     from fsframe.table.dataset import Dataset
 
 
@@ -77,7 +77,6 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
       fsframe warm
       fsframe warm margin interactions
     """
-    from fsframe.execution import open_engine
     from fsframe.system import available_processors
 
     begun = time.perf_counter()
@@ -89,7 +88,7 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
             for reason in done.failed:
                 say(f"  not run: {reason}")
 
-    with open_engine(workers=count if count > 1 else None) as engine:
+    with execution.open_engine(workers=count if count > 1 else None) as engine:
         done = compile_families(families, engine, tell)
     kept = Counter[str]()
     for each in done:
@@ -139,7 +138,7 @@ def compiled_families() -> dict[str, list[Offer]]:
 
 def compile_families(
     families: Sequence[str] = (),
-    engine: Engine | None = None,
+    engine: execution.Engine | None = None,
     tell: Callable[[CompilationResult], None] = lambda _: None,
 ) -> list[CompilationResult]:
     """Compile and cache the kernels of some families, by default of all.

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import as_store_errors, check_destination, place_file
 from fsframe.cli.options import METHODS, by_family, complete_method, listed, stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
@@ -345,23 +345,21 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
     """
     target = Path(os.path.abspath(folder))
     made = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    advice = "; free space or choose another folder"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            # Not by `parents=True`, which would create a folder again that was removed meanwhile.
-            for above in reversed(Path(path).parents):
-                (made / above).mkdir(exist_ok=True)
-            (made / path).write_text(text, encoding="utf-8")
-        if target.is_dir():
-            # Filled, not replaced: it may be the current folder of a shell.
-            for entry in made.iterdir():
-                entry.rename(target / entry.name)
-        else:
-            made.rename(target)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {folder}: {error.strerror or error}; free space or choose another folder"
-        ) from error
+        with as_store_errors(f"cannot write {folder}", advice):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for path, text in texts.items():
+                # Not by `parents=True`, which would create a folder again that was removed.
+                for above in reversed(Path(path).parents):
+                    (made / above).mkdir(exist_ok=True)
+                (made / path).write_text(text, encoding="utf-8")
+            if target.is_dir():
+                # Filled, not replaced: it may be the current folder of a shell.
+                for entry in made.iterdir():
+                    entry.rename(target / entry.name)
+            else:
+                made.rename(target)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 

@@ -12,14 +12,11 @@ import click
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
 from fsframe.cli.run_file import (
-    find_comparison,
     find_results,
     is_stdout,
-    not_to_replace,
-    open_run,
     source_of_run,
     table_after_on,
-    table_if_there,
+    table_for,
     table_of_run,
 )
 from fsframe.cli.running import show_study
@@ -44,18 +41,17 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """
     from fsframe.show.display import file_lines, file_object, protocol_csv
 
-    compared = find_comparison(run)
-    if compared is not None and compared.study is not None:
+    found = find_results([run], comparisons=True, folders=False)
+    if found.study is not None:
         if csv_out is not None:
             raise RequestError(f"--csv is for a single run; fsframe table {run} -o {csv_out}")
         from fsframe.show.comparison_results import StudyResult
 
-        show_study(StudyResult(record=compared.study), as_json=as_json)
+        show_study(StudyResult(record=found.study), as_json=as_json)
         return
-    path, record = open_run(run)
+    (path,), (record,) = found.paths, found.records
     if csv_out is not None:
-        used = not_to_replace([path], [record])
-        check_destination(csv_out, overwrite=overwrite, apart_from=used)
+        check_destination(csv_out, overwrite=overwrite, apart_from=found.used())
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
         say_json(file_object(record, path))
@@ -136,9 +132,8 @@ def table(
             if not len(frame):
                 raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
         else:
-            data = table_of_run(record, source) if source else None
-            if data is None and options["means"]:
-                data = table_if_there(record, found.paths[0], "direction and means")
+            what_needs_it, file = "direction and means", found.paths[0]
+            data = table_for(what_needs_it, record, file, source, options["means"])
             frame = record.feature_table(data)
             if kept:
                 frame = frame.where(frame.columns["kept"])
@@ -298,9 +293,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     elif len(records) > 1:
         text = report_page_of_several(list(zip(records, paths, strict=True)))
     else:
-        data = table_of_run(records[0], source) if source else None
-        if data is None and means:
-            data = table_if_there(records[0], paths[0], "pictures of values")
+        data = table_for("pictures of values", records[0], paths[0], source, means)
         text = report_page(records[0], paths[0], data)
     written = place_file(target, text.encode(), overwrite=overwrite, apart_from=used)
     say(f"report: {written}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe import execution, storage
 from fsframe.atomic import check_destination
 from fsframe.cli.options import (
     COUNT,
@@ -46,7 +47,6 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.text import counted
 
 if TYPE_CHECKING:
-    from fsframe.storage import RunRecord
     from fsframe.storage.unit_files import Manifest
 
 
@@ -93,9 +93,7 @@ def resume(run: str, **options: Any) -> None:
                 f"there is nothing to resume: neither {out} nor {folder.name} exists; start the "
                 "run again, or give the right path"
             )
-        from fsframe.storage import load_run
-
-        record = load_run(out)
+        record = storage.load_run(out)
         if not options["quiet"]:
             say(f"note: {out} is already finished", err=True)
         show_result(record, out, options)
@@ -164,16 +162,15 @@ def _csv_destination(
     return check_destination(asked, apart_from=used)
 
 
-def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
+def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> storage.RunRecord | None:
     """Return the record at `out` if the run was killed after writing it, and remove its units."""
     from fsframe.chains.request import recorded_request
-    from fsframe.storage import load_run
     from fsframe.storage.checkpoint import Checkpoint
 
     if not out.is_file():
         return None
     try:
-        record = load_run(out)
+        record = storage.load_run(out)
     except FsframeError:
         record = None
     asked = attrs.evolve(manifest, numerics={})
@@ -187,7 +184,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
     )
 
 
-def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
+def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> storage.RunRecord:
     from fsframe.chains.chain import Chain
     from fsframe.chains.request import Request
     from fsframe.table.read import read
@@ -282,7 +279,6 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
       fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv --share 0.2
     """
     from fsframe.chains.audit import StageAudit, audit_run, choose_stages
-    from fsframe.execution import open_engine
     from fsframe.method.run import Run
 
     table = table_after_on(words, example := "fsframe audit RUN.h5 on DATA")
@@ -300,7 +296,7 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
         if not outcome.passed:
             failed.append(outcome.path)
 
-    with open_engine("processes" if workers else None, workers) as engine:
+    with execution.open_engine("processes" if workers else None, workers) as engine:
         stoppable(
             lambda: audit_run(
                 record, data, Run(executor=engine), chosen, memory=options["memory"], report=report
@@ -336,14 +332,13 @@ def verify(runs: tuple[str, ...]) -> None:
     Example:
       fsframe verify examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 
     for path in (path for run in runs for path in files_named(run)):
         if path.suffix == ".zip":
             say(f"{path}: sound, {counted(len(load_study(path).runs), 'run')}")
             continue
-        record = load_run(path)
+        record = storage.load_run(path)
         say(f"{path}: sound")
         mixed = record.environment.get("mixed")
         if mixed:
