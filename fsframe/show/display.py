@@ -24,7 +24,7 @@ from fsframe.show.verdicts import (
     decisions,
     doubtful,
     interacting,
-    only_offer,
+    known_offer,
     pair_test_words,
     pair_weight_words,
     stated,
@@ -210,7 +210,7 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
 def _repeating(record: RunRecord, place: int) -> str:
     """A note that a wrapping stage repeats those on its left and sees their columns; else empty."""
     stage, before = record.stages[place], record.stages[:place]
-    offer = only_offer(stage.name, selectors)
+    offer = known_offer(stage.name, selectors)
     if stage.params.get("base") or not before or not getattr(offer and offer.entry, "wraps", False):
         return ""
     left = " ".join(each.name for each in before)

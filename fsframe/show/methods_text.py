@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from fsframe.chains.repeated_rows import warns_of_repeated_rows
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import described_tables
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
@@ -23,15 +23,8 @@ from fsframe.evaluation.recorded import (
 )
 from fsframe.grammar import parse_stages
 from fsframe.params import format_value
-from fsframe.registry import (
-    Offer,
-    classifiers,
-    find_offer,
-    measures,
-    selectors,
-    stability_metrics,
-)
-from fsframe.show.verdicts import only_offer, statements
+from fsframe.registry import Offer, classifiers, measures, selectors, stability_metrics
+from fsframe.show.verdicts import known_offer, statements
 from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import StudyRecord
@@ -51,7 +44,7 @@ def references(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _offer(name: str) -> Offer | None:
-    return only_offer(name, selectors, classifiers, stability_metrics)
+    return known_offer(name, selectors, classifiers, stability_metrics)
 
 
 def methods_paragraph(record: RunRecord) -> str:
@@ -385,23 +378,11 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
         References by name, those of measures by their text in `metrics`; methods that are not
         installed or declare none are left out.
     """
-    references: dict[str, str] = {}
-    for text in chains:
-        for name in _names(text):
-            try:
-                reference = find_offer(name, selectors, classifiers)[1].entry.reference
-            except FsframeError:
-                continue
-            if reference:
-                references[name] = reference
-    for text in metrics:
-        try:
-            offer = find_offer(parse_stages(text)[0].name, measures)[1]
-        except FsframeError:
-            continue
-        if offer.entry.reference:
-            references[text] = offer.entry.reference
-    return references
+    names = [name for text in chains for name in _names(text)]
+    offers = {name: known_offer(name, selectors, classifiers) for name in names}
+    offers |= {text: known_offer(text.partition(":")[0], measures) for text in metrics}
+    sources = {name: offer.entry.reference for name, offer in offers.items() if offer is not None}
+    return {name: source for name, source in sources.items() if source}
 
 
 def _names(text: str) -> Iterator[str]:

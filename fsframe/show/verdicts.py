@@ -14,7 +14,7 @@ from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import rank_by_score
 from fsframe.method.statement import Statement
-from fsframe.registry import Offer, Registry, selectors, stability_metrics
+from fsframe.registry import Offer, Registry, find_offer, selectors, stability_metrics
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.text import counted, interval_text, number_text, printable, some_of
@@ -159,16 +159,18 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
     Both are as the entry of the method that made them declares (`SelectorEntry.pair_weight`);
     ``"weight"`` and an empty text if it is not installed or declares nothing.
     """
-    offer = None if record.pair_stage is None else only_offer(record.pair_stage.name, selectors)
+    offer = None if record.pair_stage is None else known_offer(record.pair_stage.name, selectors)
     declared = getattr(offer and offer.entry, "pair_weight", "")
     what, _, how = (declared or "weight").partition(": ")
     return what, how
 
 
-def only_offer(name: str, *registries: Registry) -> Offer | None:
-    """The only installed method of that name, without importing it; None if there are several."""
-    offers = [offer for registry in registries for offer in registry.matching(name)]
-    return offers[0] if len(offers) == 1 else None
+def known_offer(name: str, *registries: Registry) -> Offer | None:
+    """The installed method of that name, without importing it; None if there is no single one."""
+    try:
+        return find_offer(name, *registries)[1]
+    except FsframeError:
+        return None
 
 
 def interacting(record: RunRecord) -> int | None:
