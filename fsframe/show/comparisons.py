@@ -281,15 +281,12 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
     check_ending(folder, holds="a comparison", instead="its results.csv is the table")
     if not folder.is_dir():
         return
-    results = check_destination(folder / RESULTS, overwrite=True, apart_from=list(apart_from))
-    if not results.is_file():
-        return
-    with open(results, "rb") as file:
-        if file.readline(200).strip() != ",".join(CSV_NAMES).encode():
-            raise StoreError(
-                f"{folder / RESULTS} already exists and does not come from an earlier comparison; "
-                "move it, or choose another folder with --out"
-            )
+    results = check_destination(folder / RESULTS, overwrite=True, apart_from=apart_from)
+    if results.is_file() and recorded_results(folder) is None:
+        raise StoreError(
+            f"{folder / RESULTS} already exists and does not come from an earlier comparison; "
+            "move it, or choose another folder with --out"
+        )
 
 
 @attrs.frozen
@@ -317,15 +314,15 @@ def recorded_results(folder: Path) -> TableOfResults | None:
     """The content of the table of results in `folder`; None if there is no such table."""
     try:
         with open(folder / RESULTS, newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error):
+            header, *rows = csv.reader(file)
+    except (OSError, ValueError, csv.Error):
         return None
-    if len(rows) < 2 or tuple(rows[0]) != CSV_NAMES or any(len(r) != len(rows[0]) for r in rows):
+    if not rows or tuple(header) != CSV_NAMES or any(len(row) != len(header) for row in rows):
         return None
     # Baselines have no standard error, stability or time.
-    chains = dict.fromkeys(row[1] for row in rows[1:] if row[-1])
-    held = frozenset((row[0], row[1].removeprefix(_ON_ALL)) for row in rows[1:])
-    return TableOfResults(tuple(chains), rows[1][2], held)
+    chains = dict.fromkeys(row[1] for row in rows if row[-1])
+    held = frozenset((row[0], row[1].removeprefix(_ON_ALL)) for row in rows)
+    return TableOfResults(tuple(chains), rows[0][2], held)
 
 
 def check_kept(folder: Path, tables: Sequence[str], chains: Sequence[str]) -> None:

@@ -207,8 +207,7 @@ def report_page_of_study(
     StoreError
         If the runs do not fit together.
     """
-    comparisons = study_comparisons(record)
-    first = comparisons[record.measures[0]]
+    first, *others = study_comparisons(record).values()
     several = len(record.chains) > 1
     number = f"{counted(len(record.chains), 'chain')} on {counted(len(record.tables), 'table')}"
     facts = (
@@ -220,7 +219,9 @@ def report_page_of_study(
         Text(facts, "quiet"),
         Text(" ".join(verdict_of_comparison(first)), "verdict"),
         *_warnings(record),
-        *(block for comparison in comparisons.values() for block in _results(comparison)),
+        *_results(first),
+        *_pictures(record, first.metric),
+        *(block for comparison in others for block in _results(comparison)),
         *_tests(first),
         *_checklist(record),
         Heading("For the methods section"),
@@ -228,9 +229,6 @@ def report_page_of_study(
         Code(bibliography(record).splitlines(), "references as BibTeX"),
         *_how_made(record, where, path),
     ]
-    # After the first table of results.
-    place = next(k for k, block in enumerate(blocks) if isinstance(block, Table)) + 1
-    blocks[place:place] = _pictures(record, first.metric)
     about = About(record=next(iter(record.runs.values())))
     lines = [line for block in blocks for line in block.lines(about)]
     heading = printable(f"{record.name}: {number}")

@@ -346,10 +346,20 @@ def critical_difference(
     Demšar 2006, Statistical comparisons of classifiers over multiple data sets, J. Mach. Learn.
     Res. 7:1.
     """
-    results, chains, tables, quality = _means(records, metric)
-    summary = cd_of(results)
+    measures = chosen_measures([evaluation_of(record) for record in records], metric)
+    study = study_of_runs(records)
+    if len(study.tables) < 2:
+        raise RequestError(
+            "a critical difference needs at least two tables; `fsframe compare … on DATA DATA -o "
+            "FOLDER` writes such runs"
+        )
+    # Larger is better.
+    sign = 1 if measures[0].larger_is_better else -1
+    mean_of = {id(record): measure.mean for record, measure in zip(records, measures, strict=True)}
+    means = [[sign * mean_of[id(run)] for run in row] for row in study.first_runs()]
+    summary = cd_of(np.array(means))
     order = np.argsort(summary.mean_ranks, kind="stable")
-    m = len(chains)
+    m = len(study.chains)
     half = (m + 1) // 2
     with axes_for(ax, 7.4, 1.6 + 0.26 * (half + len(summary.groups))) as (panel,):
         low = -0.5 * (len(summary.groups) + half + 1.5)
@@ -373,25 +383,9 @@ def critical_difference(
             rank = summary.mean_ranks[k]
             edge = 0.9 if left else m + 0.1
             panel.plot([rank, rank, edge], [0, y, y], color=GREY, lw=0.9)
-            text = f" {short(chains[k], 40)} ({rank:.2f}) "
+            text = f" {short(study.chains[k], 40)} ({rank:.2f}) "
             panel.text(edge, y, text, ha="right" if left else "left", va="center")
-        title = f"mean rank of {quality} over {len(tables)} tables (1 is best); all alike: "
+        quality, number = axis_name(measures[0].name), len(study.tables)
+        title = f"mean rank of {quality} over {number} tables (1 is best); all alike: "
         panel.set_title(f"{title}p = {summary.friedman_p:.2g}", fontsize="medium")
         return panel.figure
-
-
-def _means(
-    records: Sequence[RunRecord], metric: str | None
-) -> tuple[NDArray[np.float64], list[str], list[str], str]:
-    """Means of the measure (n_tables, n_chains), larger is better; chains, tables, measure."""
-    measures = chosen_measures([evaluation_of(record) for record in records], metric)
-    study = study_of_runs(records)
-    if len(study.tables) < 2:
-        raise RequestError(
-            "a critical difference needs at least two tables; `fsframe compare … on DATA DATA -o "
-            "FOLDER` writes such runs"
-        )
-    sign = 1 if measures[0].larger_is_better else -1
-    mean_of = {id(record): measure.mean for record, measure in zip(records, measures, strict=True)}
-    values = [[sign * mean_of[id(run)] for run in row] for row in study.first_runs()]
-    return np.array(values), list(study.chains), list(study.tables), axis_name(measures[0].name)
