@@ -90,11 +90,14 @@ def methods(name: str | None, as_json: bool) -> None:
       fsframe methods immigrate
     """
     if name is not None:
-        offer, registry = _find(name)
+        in_chains = (selectors, classifiers)
+        staged = any(registry.matching(name) for registry in in_chains)
+        registry, offer = find_offer(name, *(in_chains if staged else METHODS.values()))
+        method = registry[offer.name]
         if as_json:
-            say_json(_json_explanation(offer, registry))
+            say_json(_json_explanation(offer, method))
         else:
-            say_lines(_explanation_lines(offer, registry))
+            say_lines(_explanation_lines(offer, method))
     elif as_json:
         say_json({"methods": [_json_object(offer) for offer in listed()]})
     else:
@@ -126,17 +129,7 @@ def _listing() -> Iterator[str]:
     yield "`fsframe methods NAME` explains one; `fsframe plugins` says where they come from."
 
 
-def _find(name: str) -> tuple[Offer, Registry]:
-    in_chains = (selectors, classifiers)
-    if any(registry.matching(name) for registry in in_chains):
-        registry, offer = find_offer(name, *in_chains)
-    else:
-        registry, offer = find_offer(name, *METHODS.values())
-    return offer, registry
-
-
-def _json_explanation(offer: Offer, registry: Registry) -> dict[str, Any]:
-    method = registry[offer.name]
+def _json_explanation(offer: Offer, method: type[Any]) -> dict[str, Any]:
     parameters = [
         {
             **facts(p, "name", "help"),
@@ -150,8 +143,7 @@ def _json_explanation(offer: Offer, registry: Registry) -> dict[str, Any]:
     return {**_json_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
 
 
-def _explanation_lines(offer: Offer, registry: Registry) -> Iterator[str]:
-    method = registry[offer.name]
+def _explanation_lines(offer: Offer, method: type[Any]) -> Iterator[str]:
     yield f"{offer.name}: {offer.entry.summary}"
     yield ""
     for title, *texts in _facts(offer, method):
