@@ -210,9 +210,7 @@ def plot(
     records, study, used = found.records, found.study, found.used(source)
     metric, overwrite = options["metric"], options["overwrite"]
     if study is not None:
-        # The first seed, without the classifiers on all features.
-        cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
-        records = [study.runs[cell] for cell in cells]
+        records = [run for row in study.first_runs() for run in row]
         metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None

@@ -31,7 +31,7 @@ from fsframe.cli.run_file import (
 )
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import DataError, FsframeWarning, RequestError
-from fsframe.text import csv_text, listed, printable
+from fsframe.text import counted, csv_text, listed, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +102,6 @@ def apply(
     """
     from fsframe.table.column_kinds import stored_kinds
     from fsframe.table.reduced import reduced_text, write_reduced
-    from fsframe.text import counted
 
     source = table_after_on(words, "fsframe apply RUN.h5 on DATA -o OUT.csv") or ""
     path, record = open_run(run)
