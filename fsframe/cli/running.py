@@ -9,11 +9,10 @@ import os
 import shlex
 import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -451,26 +450,19 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
     Compiled code does not check for signals, so `work` runs in another thread while this one waits.
     """
-    outcome: Future[R] = Future()
-
-    def target() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
+    from fsframe.execution.engine import call_in_thread
 
     def tell(number: int, _: FrameType | None) -> None:
         # Signals come in bursts; the cleanup must not be interrupted.
         ignore_signals()
         raise _Stopped(number)
 
-    thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
     # The handlers are installed inside, since a signal may arrive meanwhile.
     try:
         with signals_handled(STOPPING, tell):
-            thread.start()
-            while thread.is_alive():
-                thread.join(1.0)
+            outcome = call_in_thread(work)
+            while not wait([outcome], 1.0).done:
+                pass
     except _Stopped as stopped:
         stop(*stopped.args)
     return outcome.result()
