@@ -279,12 +279,13 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
         f"methods on {counted(number, 'table')}: {tables}."
     )
     references = references_of((*record.chains, *record.beside), ())
-    named = ", ".join(
-        f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
-        for name, text in references.items()
-    )
-    if named:
-        yield f"Methods were {named}."
+
+    def cited(name: str, reference: str) -> str:
+        keys = cited_keys(reference)
+        return plain(name) + (cite(keys) if keys else "")
+
+    if references:
+        yield f"Methods were {', '.join(cited(*each) for each in references.items())}."
     yield from _from_plugins(record.runs.values(), plain)
     repeated = _repeated(seeds * _repeats(run))
     identical = " on identical folds for all chains" if several else ""
@@ -304,10 +305,7 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
         f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
     )
     metrics = references_of((), record.measures)
-    measured = ", ".join(
-        f"{plain(m)}{cite(cited_keys(metrics[m]))}" if m in metrics else plain(m)
-        for m in record.measures
-    )
+    measured = ", ".join(cited(name, metrics.get(name, "")) for name in record.measures)
     compared = f"; chains were compared by {plain(record.measures[0])}" if several else ""
     yield f"Measures were {measured}{compared}."
     tested = _tested_in_pairs(record)

@@ -383,8 +383,8 @@ def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, 
     if not np.isfinite(metric.value):
         return first, f"{printable(metric.name)} is not defined for these sets."
     bounds = "" if metric.interval is None else f", {interval_text(metric.interval, 2)}"
-    offered = stability_metrics.matching(metric.name.partition(":")[0])
-    fleiss = bool(offered) and getattr(offered[0].entry, "fleiss", False)
+    offer = known_offer(metric.name.partition(":")[0], stability_metrics)
+    fleiss = getattr(offer and offer.entry, "fleiss", False)
     word = f": {_alike(metric.value)}" if fleiss else ""
     return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
 
