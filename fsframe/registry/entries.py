@@ -458,7 +458,7 @@ FALSE_SHARE = "on average, at most 5% of the kept features are false"
 TABLE_WORDS = frozenset(
     {
         "classification", "regression", "survival", "covariates", "time", "groups", "nominal",
-        "gaps", "heavy-tails", "correlated", "copies", "parts", "rare-class",
+        "gaps", "heavy-tails", "correlated", "copies", "parts", "rare-class", "rare-values",
     }
 )  # fmt: skip
 """Words for tables in a `ProposalEntry`: kind of label, roles of columns and rows, values."""

@@ -9,10 +9,12 @@ ledger disagree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
@@ -25,7 +27,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 
 _SAMPLE = 500
-"""Number of columns, evenly spread, that are examined for heavy tails."""
+"""Number of columns, evenly spread, that are examined for heavy tails and rare values."""
 
 _HEAVY = 6.0
 """Sample kurtosis above which tails are heavy: 3 for normal values, 6 for Laplace's."""
@@ -55,7 +57,8 @@ class Shape:
         columns (their ranks, with heavy tails) are correlated more than by chance and none is a
         copy of another, and has copies if one is; only tables of at most 60 columns, all numeric
         and without missing values, are examined for that. A class is rare if it has less than a
-        fifth of the rows.
+        fifth of the rows. Values are rare if more than half of the columns have two, one of them in
+        at most a tenth of the rows.
     """
 
     rows: int
@@ -79,6 +82,7 @@ class Shape:
             "correlated": _BY_CHANCE / np.sqrt(data.n_samples) < largest < _COPIES,
             "copies": largest >= _COPIES,
             "parts": data.in_parts,
+            "rare-values": data.in_memory and _rare_values(data),
             "rare-class": data.task == "classification"
             and bool(5 * np.bincount(data.y).min() < data.n_samples),
         }
@@ -120,11 +124,8 @@ def _heavy_tails(data: Dataset) -> bool:
 
     Columns of at most 10 different values are not counted.
     """
-    numeric = np.flatnonzero(~data.categorical)
     heavy = judged = 0
-    for column in numeric[:: max(1, numeric.size // _SAMPLE)]:
-        values = np.asarray(data.columns(int(column), int(column) + 1), dtype=np.float64)[:, 0]
-        values = values[~np.isnan(values)]
+    for values in _sampled(data, np.flatnonzero(~data.categorical)):
         if np.unique(values[:1000]).size <= 10:
             continue
         # Scaled, because fourth powers of values of 1e80 overflow.
@@ -133,6 +134,24 @@ def _heavy_tails(data: Dataset) -> bool:
         judged += 1
         heavy += bool((centred**4).mean() > _HEAVY * (centred**2).mean() ** 2)
     return 2 * heavy > judged
+
+
+def _rare_values(data: Dataset) -> bool:
+    """Whether more than half of the columns have two values, one in at most a tenth of the rows."""
+    rare = judged = 0
+    for values in _sampled(data, np.arange(data.n_features)):
+        judged += 1
+        if np.unique(values[:1000]).size <= 2:
+            counts = np.unique(values, return_counts=True)[1]
+            rare += bool(counts.size == 2 and 10 * counts.min() <= values.size)
+    return 2 * rare > judged
+
+
+def _sampled(data: Dataset, columns: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
+    """The values of some of the columns, evenly spread, without missing ones."""
+    for column in columns[:: max(1, columns.size // _SAMPLE)].tolist():
+        values = np.asarray(data.columns(column, column + 1), dtype=np.float64)[:, 0]
+        yield values[~np.isnan(values)]
 
 
 def rules() -> list[ProposalEntry]:
