@@ -25,6 +25,7 @@ from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Tar
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
 from fsframe_relief.methods.repeated import Turf, ranked_scores
 from fsframe_relief.methods.variants import Relieff
+from tests.grids import diagonal, slow
 from tests.plugins.shared import CODES, divided, mixed_table, people
 
 from .conftest import make_table, method
@@ -124,7 +125,7 @@ def test_p_values_that_would_not_fit_are_refused_with_the_size():
         method("surf:permutations=19").select(data, run=Run(memory=1 << 20))
 
 
-@pytest.mark.parametrize("seed", [5, 15, 17, 33])
+@pytest.mark.parametrize("seed", [slow(5), 15, slow(17), 33])
 def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
     # Values on a grid, so that often all of a class lie on the edge of the ball.
     rng = np.random.default_rng(seed)
@@ -141,10 +142,12 @@ def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
         np.testing.assert_allclose(scarce, ample, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("missing", ["skip", "probability"])
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("p", [60, 600])
-def test_a_fit_holds_the_copies_that_it_states(missing, gaps, p):
+@pytest.mark.parametrize(
+    ("kind", "p"),
+    diagonal([(m, gaps) for m in ("skip", "probability") for gaps in (False, True)], [60, 600]),
+)
+def test_a_fit_holds_the_copies_that_it_states(kind, p):
+    missing, gaps = kind
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_400_000 // p, p))
     if gaps:
@@ -264,9 +267,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.1])
-@pytest.mark.parametrize(("rule", "numeric", "bootstrap"), CASES)
-def test_p_values_equal_those_of_refits(rule, numeric, bootstrap, gaps):
+@pytest.mark.parametrize(("case", "gaps"), diagonal(CASES, [0.0, 0.1]))
+def test_p_values_equal_those_of_refits(case, gaps):
+    rule, numeric, bootstrap = case
     X, discrete, target = problem(gaps, rule, numeric, bootstrap)
     columns, given = prepare_columns(X, discrete), target(np.arange(40))[0]
     found = permutation_p_values(columns, RULES[rule], given, 30, np.random.default_rng(5))

@@ -20,6 +20,7 @@ from fsframe_relief.engine import feature_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Target
+from tests.grids import diagonal
 
 from .conftest import method
 
@@ -62,8 +63,10 @@ def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[feature_scores.Neare
     return feature_scores.NearestBytes(columns, Nearest(k=k), target, 1 << 30), target
 
 
-@pytest.mark.parametrize("text", ["relieff", "relieff:k=3,weighting=rank", "relief:m=500"])
-@pytest.mark.parametrize("copies", [0, 2500])
+@pytest.mark.parametrize(
+    ("text", "copies"),
+    diagonal(["relief:m=500", "relieff", "relieff:k=3,weighting=rank"], [0, 2500]),
+)
 def test_scores_have_the_bits_of_all_exact_distances(text, copies, monkeypatch):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(3000, 6))
