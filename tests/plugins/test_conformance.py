@@ -1,10 +1,12 @@
 """Every selector, classifier and metric in the registry passes the conformance checks of its kind.
 
-Exceptions stand in the `conformance` module of each plugin, by name and reason.
+Exceptions stand in the `conformance` module of each plugin, by name and reason. Of methods that are
+kin of another, every run takes a share of the checks; ``pytest -m slow`` takes the rest.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -29,6 +31,35 @@ BUNDLED = [
     if offer.plugin.source.distribution == "fsframe"
 ]
 
+KIN = (
+    *("betagamma", "cife", "condred", "disr", "icap", "jmim", "mifs", "mrmr", "njmim"),
+    *("symmetric-uncertainty", "relief", "relieved-f", "surf", "surfstar", "multisurf", "swrfstar"),
+    *("irelief", "lfe", "mbiw", "simba", "importance"),
+    *("ensemble", "ipss", "interactions-split", "cross-validation", "stability-study"),
+    *("davis", "dice", "dice-corrected", "hamming", "hamming-corrected", "jaccard", "krizek"),
+    *("kappa", "novovicova", "ochiai", "ochiai-corrected", "phi", "somol-cw", "somol-cwrel"),
+    *("spearman", "unadjusted", "yu", "zucknick"),
+)
+"""Methods that share all but a formula or a rule with one that passes every check in every run."""
+TURNS = 3
+"""Each kin passes one check of so many in every run, and the next one passes others."""
+ALWAYS = (
+    "counts_equal_copies", "declarations_are_complete", "equal_seeds_give_equal_bits",
+    "result_is_sound", "what_the_entry_promises_is_given",
+)  # fmt: skip
+
+
+def leave_to_slow_runs(suite, check):
+    """Mark this check of this suite slow, and not that of all others."""
+    test = getattr(suite, f"test_{check}")
+
+    @functools.wraps(test)
+    def alone(self):
+        test(self)
+
+    setattr(suite, f"test_{check}", pytest.mark.slow(alone))
+
+
 UNUSABLE: dict[str, str] = {}
 for _, _offer in BUNDLED:
     try:
@@ -38,6 +69,10 @@ for _, _offer in BUNDLED:
         continue
     if _offer.entry.name in declared(_offer.entry, "SLOW"):
         _suite = pytest.mark.slow(_suite)
+    elif _offer.entry.name in KIN:
+        for _place, _check in enumerate(_suite.checks(), KIN.index(_offer.entry.name)):
+            if _place % TURNS and _check not in ALWAYS:
+                leave_to_slow_runs(_suite, _check)
     # One test class for each method, so that pytest names the method and the check.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
     del _suite
@@ -53,6 +88,11 @@ def test_declarations_are_about_methods_that_exist(what):
     for _, offer in BUNDLED:
         unknown = set(declared(offer.entry, what)) - names
         assert not unknown, f"{offer.entry.target}: {what} names {unknown}"
+
+
+def test_kin_are_methods_that_exist():
+    assert {*KIN} <= {offer.entry.name for _, offer in BUNDLED}
+    assert len({*KIN}) == len(KIN)
 
 
 def test_every_plugin_says_where_its_methods_were_published():
@@ -122,10 +162,8 @@ print(json.dumps(found))
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_bits():
-    # What repeats a base many times has the order of its base.
-    names = [
-        n for n in fsframe.selectors if n not in ("cross-validation", "stability-study", "bim")
-    ]
+    # What repeats a base many times has the order of its base, and kin that of what they share.
+    names = [n for n in fsframe.selectors if n != "bim" and n not in KIN]
     done = subprocess.run(
         [sys.executable, "-c", _DIGESTS, json.dumps(names)],
         env={**os.environ, "PYTHONHASHSEED": "4711"},
