@@ -47,7 +47,7 @@ def evaluated(base: str, data: Dataset, more: str = "folds=5,repeats=2", seed: i
     return Chain.parse(f"cross-validation:base='{base}',all_features=yes,{more}").run(data, seed)
 
 
-@pytest.mark.parametrize("options", ["{}", '{"alpha": 10}'])
+@pytest.mark.parametrize("options", [pytest.param("{}", marks=pytest.mark.slow), '{"alpha": 10}'])
 def test_figures_are_scikit_learns_on_a_real_table(voices, options):
     record = evaluated(f"sklearn:estimator=Ridge,standardize=yes,options={options}", voices)
     found = recorded_evaluation(record).evaluation
@@ -111,11 +111,11 @@ def test_rows_of_the_test_part_teach_nothing():
     """What is predicted of a row does not change when its own target does."""
     data = small()
     base = "correlation:top={1,2} sklearn:estimator=Ridge,standardize=yes"
-    before = evaluated(base, data).stages[-1].tables
+    before = evaluated(base, data, "folds=4,repeats=1").stages[-1].tables
     y = data.y.copy()
     y[7] += 100.0
     changed = Dataset.from_arrays(data.X, y, name="small")
-    after = evaluated(base, changed).stages[-1].tables
+    after = evaluated(base, changed, "folds=4,repeats=1").stages[-1].tables
     assert np.array_equal(before["fold"], after["fold"])
     for name in ("predicted", "all-features"):
         assert np.array_equal(before[name][:, 7], after[name][:, 7])
