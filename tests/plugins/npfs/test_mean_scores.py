@@ -237,13 +237,13 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(capsys, monk
         options: dict[str, Any] = {
             "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
         }  # fmt: skip
-        found = outcome(TinyMim(k=4), data, settle=0.2, fits=800, **options)
+        found = outcome(TinyMim(k=4), data, settle=0.2, fits=1600, **options)
         n, permutations, permuted_n = found.tables["numbers"].tolist()
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
-        assert n + permutations * permuted_n <= 800
+        assert n + permutations * permuted_n <= 1600
         said = capsys.readouterr().err
         assert "decisions are open after 192 fits; continuing to 384 fits, about" in said
-        assert "(at most 800 fits," in said
+        assert "(at most 1600 fits," in said
         plain = Npfs(**options | {"n": n, "permutations": permutations})
         same = plain.select_wrapped(TinyMim(k=4), data, None, Run())
         for name in ("p-values", "mean-scores", "doubt", "relevant"):
