@@ -217,7 +217,8 @@ def main() -> None:
     parser.add_argument("--parts", default="mim,npfs,greedy,weights")
     parts = parser.parse_args().parts.split(",")
     if "mim" in parts:
-        for n, p, levels in ((62, 2000, 5), (500, 1000, 5), (5000, 1000, 5), (2000, 1000, 16)):
+        few = ((62, 2000, 5), (500, 1000, 5), (5000, 1000, 5), (2000, 1000, 16))
+        for n, p, levels in (*few, (72, 2000, 1000)):
             compare_mim(n, p, levels)
     if "npfs" in parts:
         compare_npfs()

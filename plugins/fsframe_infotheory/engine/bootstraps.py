@@ -343,8 +343,8 @@ def equal_width_of_many(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Mask of the columns with bins of equal width in every bootstrap, and their edges.
 
-    `block` is (m, n), `counts` (n_bootstraps, n). Columns with gaps, with whole numbers only in a
-    bootstrap, or constant in one, are left to `bootstrap_edges`. Returns (m,) and, for these
+    `block` is (m, n), `counts` (n_bootstraps, n). Columns with gaps, constant in a bootstrap, or
+    with few whole numbers only in one, are left to `bootstrap_edges`. Returns (m,) and, for these
     columns, (k, n_bootstraps, n_bins − 1).
     """
     totals = counts.sum(axis=1)
@@ -352,11 +352,13 @@ def equal_width_of_many(
     if discretiser.rule not in ("auto", "equal-width") or not (totals == totals[0]).all():
         return np.zeros(len(block), dtype=bool), np.empty((0, len(counts), 0))
     broken = block != np.floor(block)
+    first = first_of_each(block)
     low, high = np.empty((2, len(block), len(counts)))
     for b, live in enumerate(counts > 0):
         part = block[:, live]
         low[:, b], high[:, b] = part.min(axis=1), part.max(axis=1)
-        many &= broken[:, live].any(axis=1)
+        levels = np.count_nonzero(first[:, live], axis=1)
+        many &= broken[:, live].any(axis=1) | (levels > discretiser.max_levels)
     many &= (low < high).all(axis=1)
     n_bins = discretiser.n_bins(int(totals[0]))
     edges = equal_width_edges(low[many].ravel(), high[many].ravel(), n_bins)
@@ -364,6 +366,23 @@ def equal_width_of_many(
     distinct = (edges[:, :, 1:] > edges[:, :, :-1]).all(axis=(1, 2))
     many[many] = distinct
     return many, np.ascontiguousarray(edges[distinct])
+
+
+def first_of_each(block: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mask of one place of each value along the last axis.
+
+    Draws of more than L of these places hold more than L values.
+
+    >>> first_of_each(np.array([[2.0, 5.0, 2.0, 0.0]])).tolist()
+    [[True, True, False, True]]
+    """
+    order = np.argsort(block, axis=-1, kind="stable")
+    ascending = np.take_along_axis(block, order, axis=-1)
+    new = np.ones(block.shape, dtype=bool)
+    new[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
+    first = np.empty(block.shape, dtype=bool)
+    np.put_along_axis(first, order, new, axis=-1)
+    return first
 
 
 def bootstrap_edges(
@@ -401,13 +420,16 @@ def _equal_width(
 ) -> NDArray[np.float64] | None:
     """Edges of each bootstrap, (n_bootstraps, n_bins − 1); None if the ends do not tell."""
     ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
-    broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
+    known = ~np.isnan(values)
+    broken = np.flatnonzero((values != np.floor(values)) & known)
     totals = counts.sum(axis=1)
-    if ascending.size < 2 or broken.size == 0 or not (totals == totals[0]).all():
+    if ascending.size < 2 or not (totals == totals[0]).all():
         return None
-    # A bootstrap that draws whole numbers only may keep them as levels.
+    # A bootstrap that draws few whole numbers only keeps them as levels.
     if not (counts[:, broken[:END]] > 0).any(axis=1).all():
-        return None
+        levels = np.count_nonzero(counts[:, first_of_each(values) & known], axis=1)
+        if not (levels > discretiser.max_levels).all():
+            return None
     low_rows, high_rows = ascending[:END], ascending[::-1][:END]
     low_drawn, high_drawn = counts[:, low_rows] > 0, counts[:, high_rows] > 0
     if not (low_drawn.any(axis=1) & high_drawn.any(axis=1)).all():

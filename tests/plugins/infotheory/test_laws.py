@@ -384,18 +384,28 @@ def test_columns_counted_together_give_the_bits_of_columns_counted_alone(
     monkeypatch, rows, bootstraps, classes
 ):
     draw = np.random.default_rng(4)
-    X = draw.normal(size=(rows, 20)).round(2)
+    X = draw.normal(size=(rows, 30)).round(2)
     X[:, 1] = draw.integers(0, 60, rows)
     X[:, 2] = np.where(draw.random(rows) < 0.1, 0.5, draw.integers(0, 5, rows))
     X[1:, 3] = 0.25
     X[5:9, 5] = np.nan
+    # Whole numbers: of some bootstraps few enough to be levels, of all too many, and in between.
+    X[:, 6] = draw.integers(0, 10, rows)
+    X[:, 7] = draw.integers(0, 10_000, rows)
+    for j in range(8, 16):
+        X[:, j] = draw.permutation(np.where(np.arange(rows) < 9 + j, -np.arange(rows), 0.0))
     data = fsframe.Dataset.from_arrays(X, np.arange(rows) % classes)
     counts = np.stack(
         [np.bincount(draw.integers(0, rows, rows), minlength=rows) for _ in range(bootstraps)]
     )
-    together = engine.bootstrap_relevance(data, counts, Discretiser(), Run())
-    many, _ = engine.equal_width_of_many(X.T.copy(), counts, Discretiser())
-    assert many.sum() > 10 and not many[[1, 5]].any()
+    bins = Discretiser(max_levels=12)
+    together = engine.bootstrap_relevance(data, counts, bins, Run())
+    many, _ = engine.equal_width_of_many(X.T.copy(), counts, bins)
+    assert many.sum() > 10 and not many[[5, 6]].any()
+    assert rows < 60 or many[7]
     monkeypatch.setattr(engine, "FEW", 0)
-    alone = engine.bootstrap_relevance(data, counts, Discretiser(), Run())
+    alone = engine.bootstrap_relevance(data, counts, bins, Run())
     assert together.tobytes() == alone.tobytes()
+    mim = fsframe.selectors["mim"](max_levels=12, missing="level")
+    for relevance, drawn in zip(together, counts, strict=True):
+        assert relevance.tobytes() == mim.select(data.with_counts(drawn)).scores.tobytes()
