@@ -115,6 +115,7 @@ class Registry(Mapping[str, Any]):
         self.entries = kind
         self._manager = manager or default_manager
         self._classes: dict[str, Any] = {}
+        self._offered: tuple[tuple[LoadedPlugin, ...], tuple[Offer, ...]] = ((), ())
 
     # Equal only to itself: the comparison of mappings would import every class of both.
     def __eq__(self, other: object) -> bool:
@@ -129,9 +130,16 @@ class Registry(Mapping[str, Any]):
 
     def offers(self) -> tuple[Offer, ...]:
         """The offers of usable plugins, sorted by name, without importing them."""
+        plugins = self.usable()
+        # Every look-up of a name comes here; a class may be registered in between.
+        if plugins != self._offered[0]:
+            self._offered = plugins, self._offers_of(plugins)
+        return self._offered[1]
+
+    def _offers_of(self, plugins: tuple[LoadedPlugin, ...]) -> tuple[Offer, ...]:
         usable: list[tuple[Entry, LoadedPlugin]] = [
             (entry, plugin)
-            for plugin in self.usable()
+            for plugin in plugins
             for entry in plugin.entries
             if isinstance(entry, self.entries)
         ]
