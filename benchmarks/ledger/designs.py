@@ -86,7 +86,7 @@ class Design:
         return found
 
 
-def _classes(draw: Draw, score: Array, signal: bool, share: float = 0.5) -> Array:
+def classes_of(draw: Draw, score: Array, signal: bool, share: float = 0.5) -> Array:
     """Classes, the share `share` of 1, by a logistic model of `score` (or at random)."""
     noisy = score * signal + draw.logistic(size=score.size)
     return (noisy > np.quantile(noisy, 1 - share)).astype(float)
@@ -102,18 +102,18 @@ def _blocks(draw: Draw, n: int, sizes: Sequence[int], rho: float) -> Array:
 
 def _independent(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 30))
-    return Table(X=X, y=_classes(draw, 1.2 * X[:, :5].sum(axis=1), signal))
+    return Table(X=X, y=classes_of(draw, 1.2 * X[:, :5].sum(axis=1), signal))
 
 
 def _of_blocks(draw: Draw, n: int, signal: bool) -> Table:
     X = np.hstack([_blocks(draw, n, (7, 7, 7), 0.8), draw.normal(size=(n, 9))])
-    return Table(X=X, y=_classes(draw, 1.5 * (X[:, 0] + X[:, 7]), signal))
+    return Table(X=X, y=classes_of(draw, 1.5 * (X[:, 0] + X[:, 7]), signal))
 
 
 def _copies(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 8))
     near = [X + 0.2 * draw.normal(size=X.shape) for _ in range(2)]
-    return Table(X=np.hstack([X, *near]), y=_classes(draw, 1.5 * X[:, :3].sum(axis=1), signal))
+    return Table(X=np.hstack([X, *near]), y=classes_of(draw, 1.5 * X[:, :3].sum(axis=1), signal))
 
 
 def _chains(draw: Draw, n: int, signal: bool) -> Table:
@@ -121,17 +121,17 @@ def _chains(draw: Draw, n: int, signal: bool) -> Table:
     for j in range(30):
         if j % 5:
             X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
-    return Table(X=X, y=_classes(draw, 1.5 * (X[:, 0] + X[:, 5]), signal))
+    return Table(X=X, y=classes_of(draw, 1.5 * (X[:, 0] + X[:, 5]), signal))
 
 
 def _xor(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 20))
-    return Table(X=X, y=_classes(draw, 4.0 * np.sign(X[:, 0] * X[:, 1]), signal))
+    return Table(X=X, y=classes_of(draw, 4.0 * np.sign(X[:, 0] * X[:, 1]), signal))
 
 
 def _three_way(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 12))
-    return Table(X=X, y=_classes(draw, 4.0 * np.sign(X[:, :3].prod(axis=1)), signal))
+    return Table(X=X, y=classes_of(draw, 4.0 * np.sign(X[:, :3].prod(axis=1)), signal))
 
 
 def _sparse_linear(draw: Draw, n: int, signal: bool) -> Table:
@@ -147,18 +147,18 @@ def _mixed(draw: Draw, n: int, signal: bool) -> Table:
     score = 1.2 * numeric[:, :2].sum(axis=1) + 2 * binary[:, 0]
     score = score + 2.0 * (nominal[:, 0] == 1) + 2.0 * (nominal[:, 1] >= 2)
     X = np.hstack([numeric, binary, nominal])
-    return Table(X=X, y=_classes(draw, score, signal), categorical=tuple(range(14, 20)))
+    return Table(X=X, y=classes_of(draw, score, signal), categorical=tuple(range(14, 20)))
 
 
 def _rare(draw: Draw, n: int, signal: bool) -> Table:
     X = (draw.random((n, 40)) < np.linspace(0.03, 0.1, 40)[::-1]).astype(float)
-    return Table(X=X, y=_classes(draw, 3.0 * X[:, :4].sum(axis=1), signal))
+    return Table(X=X, y=classes_of(draw, 3.0 * X[:, :4].sum(axis=1), signal))
 
 
 def _genotypes(draw: Draw, n: int, signal: bool) -> Table:
     hidden = [_blocks(draw, n, (6,) * 8, 0.7) for _ in range(2)]
     X = sum((z > 0.5).astype(float) for z in hidden)
-    return Table(X=X, y=_classes(draw, 1.3 * (X[:, 0] + X[:, 6]), signal))
+    return Table(X=X, y=classes_of(draw, 1.3 * (X[:, 0] + X[:, 6]), signal))
 
 
 def _wide(draw: Draw, n: int, signal: bool) -> Table:
@@ -177,7 +177,7 @@ def _wider(draw: Draw, n: int, signal: bool) -> Table:
 
 def _unequal(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 20))
-    return Table(X=X, y=_classes(draw, 1.5 * X[:, :4].sum(axis=1), signal, share=0.05))
+    return Table(X=X, y=classes_of(draw, 1.5 * X[:, :4].sum(axis=1), signal, share=0.05))
 
 
 def _people(draw: Draw, n: int, signal: bool) -> Table:
@@ -195,7 +195,7 @@ def _batch(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 20))
     X[:, 4:12] += 1.2 * (batch == 1)[:, None]
     score = signal * 1.3 * X[:, :4].sum(axis=1) + 2.5 * (batch == 1)
-    return Table(X=X, y=_classes(draw, score, True), batch=batch.astype(float))
+    return Table(X=X, y=classes_of(draw, score, True), batch=batch.astype(float))
 
 
 def _drift(draw: Draw, n: int, signal: bool) -> Table:
@@ -203,7 +203,7 @@ def _drift(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.normal(size=(n, 16))
     X[:, 3:10] += 2.0 * (time / n - 0.5)[:, None]
     score = signal * 1.4 * X[:, :3].sum(axis=1) + 3.0 * (time / n - 0.5)
-    return Table(X=X, y=_classes(draw, score, True), time=time)
+    return Table(X=X, y=classes_of(draw, score, True), time=time)
 
 
 def _survival(draw: Draw, n: int, signal: bool) -> Table:
@@ -217,7 +217,7 @@ def _survival(draw: Draw, n: int, signal: bool) -> Table:
 
 def _heavy(draw: Draw, n: int, signal: bool) -> Table:
     X = draw.standard_t(2, size=(n, 30))
-    return Table(X=X, y=_classes(draw, 2.0 * np.clip(X[:, :5], -2, 2).sum(axis=1), signal))
+    return Table(X=X, y=classes_of(draw, 2.0 * np.clip(X[:, :5], -2, 2).sum(axis=1), signal))
 
 
 def _curved(draw: Draw, n: int, signal: bool) -> Table:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from designs import _classes
+from designs import classes_of
 from run import f1
 
 import fsframe
@@ -38,7 +38,7 @@ def main() -> None:
                 draw = np.random.default_rng([7, int(10 * effect), n, table])
                 shares = np.linspace(0.03, 0.1, COLUMNS)[::-1]
                 X = (draw.random((n, COLUMNS)) < shares).astype(float)
-                y = _classes(draw, effect * X[:, :RELEVANT].sum(axis=1), True)
+                y = classes_of(draw, effect * X[:, :RELEVANT].sum(axis=1), True)
                 data = fsframe.Dataset.from_arrays(X, y)
                 for place, chain in enumerate(CHAINS.values()):
                     kept = fsframe.select(chain, data, seed=table).selected

@@ -231,8 +231,10 @@ def table_for(
 
     None, and a note that `what` is missing, if it is gone or has changed.
     """
-    if given or not wanted:
-        return table_of_run(record, given) if given else None
+    if given:
+        return table_of_run(record, given)
+    if not wanted:
+        return None
     source = record.data.source
     why = []
     for place in tables_at(source, file):

@@ -141,9 +141,11 @@ def _rare_values(data: Dataset) -> bool:
     rare = judged = 0
     for values in _sampled(data, np.arange(data.n_features)):
         judged += 1
-        if np.unique(values[:1000]).size <= 2:
-            counts = np.unique(values, return_counts=True)[1]
-            rare += bool(counts.size == 2 and 10 * counts.min() <= values.size)
+        if values.size:
+            at_low = np.count_nonzero(values == values.min())
+            at_high = np.count_nonzero(values == values.max())
+            two = at_low + at_high == values.size
+            rare += bool(two and 10 * min(at_low, at_high) <= values.size)
     return 2 * rare > judged
 
 

@@ -132,8 +132,8 @@ def table(
             if not len(frame):
                 raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
         else:
-            what_needs_it, file = "direction and means", found.paths[0]
-            data = table_for(what_needs_it, record, file, source, options["means"])
+            file, means = found.paths[0], options["means"]
+            data = table_for("direction and means", record, file, source, means)
             frame = record.feature_table(data)
             if kept:
                 frame = frame.where(frame.columns["kept"])

@@ -352,12 +352,12 @@ def equal_width_of_many(
     if discretiser.rule not in ("auto", "equal-width") or not (totals == totals[0]).all():
         return np.zeros(len(block), dtype=bool), np.empty((0, len(counts), 0))
     broken = block != np.floor(block)
-    first = first_of_each(block)
+    one_of_each = one_of_each_value(block)
     low, high = np.empty((2, len(block), len(counts)))
     for b, live in enumerate(counts > 0):
         part = block[:, live]
         low[:, b], high[:, b] = part.min(axis=1), part.max(axis=1)
-        levels = np.count_nonzero(first[:, live], axis=1)
+        levels = np.count_nonzero(one_of_each[:, live], axis=1)
         many &= broken[:, live].any(axis=1) | (levels > discretiser.max_levels)
     many &= (low < high).all(axis=1)
     n_bins = discretiser.n_bins(int(totals[0]))
@@ -368,21 +368,19 @@ def equal_width_of_many(
     return many, np.ascontiguousarray(edges[distinct])
 
 
-def first_of_each(block: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of one place of each value along the last axis.
+def one_of_each_value(block: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mask, (m, n), of one place of each value of every row of `block`, (m, n) without NaN.
 
-    Draws of more than L of these places hold more than L values.
+    A draw of more than L of these places of a row has more than L values. O(m n log n).
 
-    >>> first_of_each(np.array([[2.0, 5.0, 2.0, 0.0]])).tolist()
+    >>> one_of_each_value(np.array([[2.0, 5.0, 2.0, 0.0]])).tolist()
     [[True, True, False, True]]
     """
-    order = np.argsort(block, axis=-1, kind="stable")
-    ascending = np.take_along_axis(block, order, axis=-1)
-    new = np.ones(block.shape, dtype=bool)
-    new[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    first = np.empty(block.shape, dtype=bool)
-    np.put_along_axis(first, order, new, axis=-1)
-    return first
+    order = np.argsort(block, axis=1, kind="stable")
+    ascending = np.take_along_axis(block, order, axis=1)
+    mask = np.empty(block.shape, dtype=bool)
+    np.put_along_axis(mask, order, np.diff(ascending, axis=1, prepend=-np.inf) > 0, axis=1)
+    return mask
 
 
 def bootstrap_edges(
@@ -420,14 +418,14 @@ def _equal_width(
 ) -> NDArray[np.float64] | None:
     """Edges of each bootstrap, (n_bootstraps, n_bins − 1); None if the ends do not tell."""
     ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
-    known = ~np.isnan(values)
-    broken = np.flatnonzero((values != np.floor(values)) & known)
+    broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
     totals = counts.sum(axis=1)
     if ascending.size < 2 or not (totals == totals[0]).all():
         return None
     # A bootstrap that draws few whole numbers only keeps them as levels.
     if not (counts[:, broken[:END]] > 0).any(axis=1).all():
-        levels = np.count_nonzero(counts[:, first_of_each(values) & known], axis=1)
+        one_of_each = ascending[np.diff(values[ascending], prepend=-np.inf) > 0]
+        levels = np.count_nonzero(counts[:, one_of_each], axis=1)
         if not (levels > discretiser.max_levels).all():
             return None
     low_rows, high_rows = ascending[:END], ascending[::-1][:END]
