@@ -544,6 +544,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "Chains on binary columns with few ones: F1, and tables in which a false one is kept",
+            "python benchmarks/ledger/rare.py",
+            ("ledger/results/rare.csv",),
+            whole,
+        ),
+        Figure(
             "knockoffs: share of false features among the kept, and of true ones that are kept",
             "python benchmarks/resampling/knockoffs_fdr.py --out FILE",
             ("resampling/results/knockoffs_fdr.csv",),

@@ -1,19 +1,20 @@
-"""Figures on the page of error control are those of the measured CSV files."""
+"""Figures on pages about error control are those of the measured CSV files."""
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "resampling" / "results"
 TEXT = (ROOT / "docs" / "methods" / "error-control.md").read_text(encoding="utf-8")
 FLAT = " ".join(TEXT.replace("**", "").split())
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    with (RESULTS / name).open(encoding="utf-8") as file:
+def rows(name: str, folder: str = "resampling") -> list[dict[str, str]]:
+    path = ROOT / "benchmarks" / folder / "results" / name
+    with path.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -110,3 +111,29 @@ def test_figures_on_designs_of_the_ledger_are_those_measured() -> None:
     ]
     for piece in pieces:
         assert piece in FLAT
+
+
+def rare_rows() -> Iterator[str]:
+    """The table of chains on rare values, as the page of `boruta` writes it."""
+    of_setting: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in rows("rare.csv", "ledger"):
+        of_setting.setdefault((row["effect"], row["rows"]), {})[row["chain"]] = row
+    for (effect, n), by_chain in of_setting.items():
+        plain, strict, shadow = by_chain.values()
+        gain = f"{shadow['gain']} ± {shadow['gain_se']}" if shadow["gain"] else ""
+        false = (f"{row['any_false']} ± {row['any_false_se']}" for row in (plain, shadow))
+        cells = (effect, n, plain["tables"], plain["f1"], strict["f1"], shadow["f1"], gain, *false)
+        yield "|" + "|".join(cell.replace("-", "−") for cell in cells) + "|"
+
+
+def test_figures_on_rare_values_are_those_measured() -> None:
+    page = (ROOT / "docs" / "methods" / "sklearn.md").read_text(encoding="utf-8")
+    lines = list(rare_rows())
+    assert "\n".join(lines) in page
+    shadow = [row["gain"] for row in rows("rare.csv", "ledger") if "boruta" in row["chain"]]
+    gains = [float(gain) for gain in shadow if gain]
+    higher, mean = sum(gain > 0 for gain in gains), sum(gains) / len(gains)
+    assert (
+        f"higher than that of `anova-f:alpha=0.05` in {higher} of {len(gains)} settings, by "
+        f"{mean:.2f} on average" in " ".join(page.split())
+    )
