@@ -7,9 +7,8 @@ made. `row_products` serves passes that are matrix products.
 Quadratic forms and scatter matrices of a block are computed by tiles of the upper triangle; only
 the upper part of diagonal tiles is computed. A tile of a quadratic form is 4 × 4, so that each
 loaded difference is used four times, and two remaining features have separate loops. A tile of a
-scatter matrix is 4 × 2: with sixteen registers, as under AVX2, the sums of 4 × 4 do not fit, which
-takes 1.2 times as long at 30 features and 1.4 times at 100. The loops are inlined: calling them as
-functions takes a tenth longer.
+scatter matrix is 4 × 2, since the sums of 4 × 4 do not fit into the sixteen registers of AVX2. The
+loops are inlined: calling them as functions takes a tenth longer.
 """
 
 from __future__ import annotations
