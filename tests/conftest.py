@@ -40,10 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A fixture of this file would reach tests/ alone, not the examples in docstrings of fsframe/.
     config.pluginmanager.register(RegisteredClassesLeave())
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"])
-    installed = {
-        entry.name for entry in distribution("fsframe").entry_points if entry.group == "fsframe"
-    }
+    named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"].items())
+    entries = distribution("fsframe").entry_points.select(group="fsframe")
+    installed = {(entry.name, entry.value) for entry in entries}
     if named != installed:
         pytest.exit(
             f"fsframe is installed without the bundled plugins {sorted(named - installed)} (or "

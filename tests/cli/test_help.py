@@ -232,11 +232,7 @@ def in_turn(
 
 def mathematics(loaded: set[str], *packages: str) -> set[str]:
     """Of plugins, all modules but the one that names the methods."""
-    return {
-        name
-        for name in loaded
-        if name.startswith(packages or "fsframe_") and "." in name and not name.endswith(".plugin")
-    }
+    return {name for name in loaded if name.startswith(packages or "fsframe_") and "." in name}
 
 
 def test_a_command_imports_what_it_needs_and_its_list_of_methods_nothing() -> None:

@@ -75,7 +75,7 @@ def test_two_wheels_are_equal_to_the_byte(unpacked: Path, tmp_path: Path) -> Non
     assert digests[0] == digests[1]
     with zipfile.ZipFile(wheel) as file:
         names = file.namelist()
-    assert "fsframe/cli/plugin_template/kinds/reader/@package@/plugin.py.txt" in names
+    assert "fsframe/cli/plugin_template/kinds/reader/@package@/__init__.py.txt" in names
     shown = ("checklist.toml", "page.css", "page.js", "plots/kinds.toml", "study.bib")
     assert {f"fsframe/show/{name}" for name in shown} <= {*names}
     assert {"fsframe/evaluation/entries.toml", "fsframe/sklearn/docstrings.toml"} <= {*names}

@@ -274,7 +274,7 @@ KINDS = (
 )  # fmt: skip
 """The kinds of object a plugin can offer; a wrapping stage is a selector that resamples others."""
 
-_FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
+_FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt")
 
 
 @click.command()
