@@ -558,6 +558,7 @@ def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
         holds the fields of the entry. Fields that most of them share may stand once, in the
         section ``[defaults.fsframe_selectors]``.
     kind : type[Entry]
+        A kind without a section has no entries.
 
     Raises
     ------
@@ -566,8 +567,13 @@ def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
     """
     declared = _declared(file)
     shared = declared.get("defaults", {}).get(kind.hook, {})
-    for fields in declared[kind.hook]:
+    for fields in declared.get(kind.hook, ()):
         yield kind(**{**shared, **fields})
+
+
+def hooks_in(file: Path) -> set[str]:
+    """The hooks that have sections in a TOML file for `entries_in`."""
+    return _declared(file).keys() - {"defaults"}
 
 
 @cache

@@ -25,6 +25,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,7 +34,15 @@ import pluggy
 
 from fsframe.errors import PluginError, one_line
 from fsframe.registry import hookspecs
-from fsframe.registry.entries import API_VERSION, KINDS, ClassifierEntry, Entry, SelectorEntry
+from fsframe.registry.entries import (
+    API_VERSION,
+    KINDS,
+    ClassifierEntry,
+    Entry,
+    SelectorEntry,
+    entries_in,
+    hooks_in,
+)
 from fsframe.registry.importing import guarded_import, odd_timeout
 from fsframe.text import did_you_mean
 
@@ -372,29 +381,23 @@ class PluginManager:
                 )
 
     def _check_hooks(self, plugin: object) -> Iterator[str]:
-        """Remarks on unknown hooks.
+        """Remarks on unknown hooks, of functions and of sections in the file of entries.
 
         Raises
         ------
         PluginError
             If the name of a hook is misspelled, or its marker is missing.
         """
+        file = _file_of_entries(plugin)
+        for hook in sorted(hooks_in(file) - HOOKS.keys()) if file else ():
+            yield _unknown(hook)
         for name, member in inspect.getmembers(plugin, callable):
             options = getattr(member, f"{hookspecs.PROJECT}_impl", None)
             marked = options is not None
             options = options if isinstance(options, Mapping) else {}
             hook = options.get("specname") or name
             if marked and hook not in HOOKS:
-                # Compared without the common prefix.
-                near = did_you_mean(
-                    _without_prefix(hook), [_without_prefix(known) for known in HOOKS]
-                )
-                hint = did_you_mean(hook, HOOKS) if near else ""
-                # An unknown hook may be one of a later fsframe; a name similar to a known one is a
-                # mistake, unless it is marked as optional.
-                if hint and not options.get("optionalhook"):
-                    raise PluginError(f"{hook!r} is not a hook{hint}")
-                yield f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
+                yield _unknown(hook, optional=bool(options.get("optionalhook")))
             defined_here = getattr(member, "__module__", "") != hookspecs.__name__
             if (
                 name.startswith("fsframe_")
@@ -415,6 +418,11 @@ class PluginManager:
             for hook, kind in HOOKS.items()
             for offers in self._pluggy.subset_hook_caller(hook, others)()
         ]
+        if file := _file_of_entries(plugin):
+            # What a hook of the module returns is for the module to say.
+            called = {caller.name for caller in self._pluggy.get_hookcallers(plugin) or ()}
+            declared = hooks_in(file) - called
+            calls += [(h, HOOKS[h], entries_in(file, HOOKS[h])) for h in HOOKS if h in declared]
         for hook, kind, offers in calls:
             if offers is not None and (
                 isinstance(offers, Entry) or not isinstance(offers, Iterable)
@@ -448,6 +456,29 @@ class PluginManager:
     def _trace(self, message: str) -> None:
         if _is_set("FSFRAME_TRACE", self._environ):
             print(f"fsframe plugins: {message}", file=sys.stderr, flush=True)
+
+
+def _file_of_entries(plugin: object) -> Path | None:
+    """The file ``entries.toml`` in the package of a plugin; None if there is none.
+
+    A module outside packages has none: a file beside it is not its own.
+    """
+    if not getattr(plugin, "__package__", ""):
+        return None
+    file = Path(str(plugin.__file__)).with_name("entries.toml")  # type: ignore[attr-defined]
+    return file if file.is_file() else None
+
+
+def _unknown(hook: str, *, optional: bool = False) -> str:
+    """The remark that a hook is unknown; PluginError if its name looks like a known one."""
+    # Compared without the common prefix.
+    near = did_you_mean(_without_prefix(hook), [_without_prefix(known) for known in HOOKS])
+    hint = did_you_mean(hook, HOOKS) if near else ""
+    # An unknown hook may be one of a later fsframe; a name similar to a known one is a mistake,
+    # unless it is marked as optional.
+    if hint and not optional:
+        raise PluginError(f"{hook!r} is not a hook{hint}")
+    return f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
 
 
 def _without_prefix(hook: str) -> str:

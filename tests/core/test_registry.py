@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import tempfile
 import types
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -358,6 +361,71 @@ def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     for name in offered:
         # Names are imported when they are first used, so a home that moved shows only here.
         assert getattr(module, name) is not None
+
+
+DECLARED = f"""
+[[fsframe_selectors]]
+name = "one"
+target = "{TARGET}"
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Makes and loads a plugin that is a package, with a file of entries; all have one name."""
+
+    def loaded(toml: str, code: str = "") -> PluginManager:
+        monkeypatch.delitem(sys.modules, "declaring", raising=False)
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        (folder / "declaring").mkdir()
+        (folder / "declaring/__init__.py").write_text(code)
+        (folder / "declaring/entries.toml").write_text(toml)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(folder)
+            module = importlib.import_module("declaring")
+        return manager(source("p", module))
+
+    return loaded
+
+
+def test_a_package_needs_no_hook_for_what_its_file_declares(package):
+    (found,) = package(DECLARED).plugins()
+    assert [entry.name for entry in found.entries] == ["one"]
+    # A hook that reads the file itself is not asked twice, and another comes besides.
+    code = (
+        "from fsframe.registry.entries import SelectorEntry, StabilityMetricEntry\n"
+        "from fsframe.registry.hookspecs import hookimpl\n"
+        "@hookimpl\ndef {}():\n    return [{}(name='two', target='" + TARGET + "')]"
+    )
+    for hook, kind, names in (
+        ("fsframe_selectors", "SelectorEntry", ["two"]),
+        ("fsframe_stability_metrics", "StabilityMetricEntry", ["two", "one"]),
+    ):
+        (found,) = package(DECLARED, code.format(hook, kind)).plugins()
+        assert [entry.name for entry in found.entries] == names, hook
+
+
+@pytest.mark.parametrize(
+    ("toml", "status", "said"),
+    [
+        ("[[fsframe_selector]]", "failed", "'fsframe_selector' is not a hook. Did you mean"),
+        ("[[fsframe_dialects]]", "loaded", "'fsframe_dialects' is not known to this fsframe"),
+        ("top = 3\n[[", "failed", "TOMLDecodeError"),
+        ("[[fsframe_readers]]\nwidth = 3", "failed", "TypeError"),
+    ],
+)
+def test_wrong_sections_are_reported_as_wrong_hooks_are(package, toml, status, said):
+    (found,) = package(DECLARED + toml).plugins()
+    assert found.status == status
+    assert said in "".join((found.reason, *found.notes))
+
+
+def test_a_file_beside_a_module_outside_packages_is_not_its_own(tmp_path, monkeypatch):
+    (tmp_path / "entries.toml").write_text(DECLARED)
+    (tmp_path / "lone_plugin.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    (found,) = manager(source("p", importlib.import_module("lone_plugin"))).plugins()
+    assert "it offers nothing" in found.reason
 
 
 def test_entries_in_a_file_share_defaults_and_give_first_bytes_as_text(tmp_path):
