@@ -23,7 +23,7 @@ from scipy.stats import norm
 
 import fsframe
 from fsframe_stability.agreement import Overlap
-from fsframe_stability.nogueira import above_threshold_test, difference_test, phi_and_variance
+from fsframe_stability.coefficients import above_threshold_test, difference_test, phi_and_variance
 
 metrics = fsframe.stability_metrics
 
