@@ -85,8 +85,8 @@ def processor_seconds(of: int) -> float:
 
 
 def fsframe_once(values: np.ndarray, y: np.ndarray, threads: int) -> dict[str, object]:
+    from fsframe_interactions.engine.bit_rows import bit_rows_of
     from fsframe_interactions.engine.screen import best_pairs
-    from fsframe_interactions.levels import bit_rows_of
 
     data = Dataset.from_arrays(Genotypes(values), y)
     method = fsframe.selectors["interactions"]()

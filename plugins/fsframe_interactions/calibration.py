@@ -15,10 +15,9 @@ from scipy.special import gammaln, ndtri, softmax
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.engine.bit_rows import MISSING, BitRows
+from fsframe_interactions.engine.bit_rows import MISSING, BitRows, rows_by_class
 from fsframe_interactions.engine.contingency_tables import log_gamma_tail, simulate_pairs
 from fsframe_interactions.engine.screen import TestedPairs, best_of_columns
-from fsframe_interactions.levels import rows_by_class
 
 _PARTS = 8
 """Parts of a bin within which rows are treated as equal."""
@@ -46,7 +45,7 @@ class WithinBinEffects:
     bit_rows : BitRows
         The columns as levels.
     bounds : list of array
-        Levels or edges of the columns, from `fsframe_interactions.levels.bit_rows_of`.
+        Levels or edges of the columns, from `fsframe_interactions.engine.bit_rows.bit_rows_of`.
     memory : int
         Bytes that parts of columns may take.
     spool : Path, optional

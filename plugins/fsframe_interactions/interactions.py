@@ -22,7 +22,7 @@ from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.calibration import WithinBinEffects, calibrate
-from fsframe_interactions.engine.bit_rows import BitRows
+from fsframe_interactions.engine.bit_rows import BitRows, bit_rows_of, stored_bit_rows
 from fsframe_interactions.engine.contingency_tables import (
     FIT_ROUNDS,
     FIT_TOLERANCE,
@@ -31,7 +31,6 @@ from fsframe_interactions.engine.contingency_tables import (
     kirkwood,
 )
 from fsframe_interactions.engine.screen import TestedPairs, best_of_columns, best_pairs
-from fsframe_interactions.levels import bit_rows_of, stored_bit_rows
 from fsframe_interactions.product_term import product_pairs, robust_tests
 
 _MOST_CELL_TABLES = 100

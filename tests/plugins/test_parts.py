@@ -20,8 +20,7 @@ from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import shards
-from fsframe_interactions import levels
-from fsframe_interactions.engine import screen
+from fsframe_interactions.engine import bit_rows, screen
 from tests.grids import shortened
 from tests.plugins.shared import CODES, divided, mixed_table
 
@@ -65,7 +64,7 @@ FAMILIES = {
         roles={"groups": "person", "label": "y"},
     ),
     "interactions": Family(
-        ("person", "near", "wide", "far"), levels.ROW_BYTES, 0.0,
+        ("person", "near", "wide", "far"), bit_rows.ROW_BYTES, 0.0,
         ("interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30",
          "interactions:keep=20,draws=50", "interactions:top=3,keep=5",
          "interactions:correction=by,draws=30"),
@@ -93,7 +92,7 @@ KEPT = [
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_ROWS", 128)
     monkeypatch.setattr(shards, "GROUP", 8)
-    monkeypatch.setattr(levels, "SHARD_ROWS", 75)
+    monkeypatch.setattr(bit_rows, "SHARD_ROWS", 75)
     # So that the threshold rises while some pairs are still to come.
     monkeypatch.setattr(screen, "TILE", 1)
     monkeypatch.setattr(screen, "BAND", 2)
@@ -164,7 +163,7 @@ def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
 ):
     module, name, files = {
         "infotheory": (shards, "_new_shards", ("000001.shard", "index")),
-        "interactions": (levels, "_write_new", ("planes", "index")),
+        "interactions": (bit_rows, "_write_new", ("planes", "index")),
     }[family]
     data = divided(mixed_table(*FAMILIES[family].without), tmp_path / "p", (300,))
     chain, made = stage(family, text), []

@@ -2,8 +2,8 @@
 
 How data flow
 -------------
-1. **Levels** (`fsframe_interactions.levels`): a block of columns is read, and becomes codes 0, 1, …
-   (255: missing), the rows sorted by class and repeated by their counts.
+1. **Levels** (`bit_rows`): a block of columns is read, and becomes codes 0, 1, … (255: missing),
+   the rows sorted by class and repeated by their counts.
 2. **Bit rows** (`bit_rows`): every level of a column is one row of bits, 64 rows of the table per
    word; each class starts on a new word. Eight columns are interleaved (`bit_counts`), so that one
    vector instruction counts one cell of eight pairs. A column without missing values stores all

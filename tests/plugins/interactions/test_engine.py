@@ -14,6 +14,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions import plain
 from fsframe_interactions.calibration import WithinBinEffects, calibrate
+from fsframe_interactions.engine.bit_rows import bit_rows_of, column_codes
 from fsframe_interactions.engine.contingency_tables import (
     _splitmix,
     deviance,
@@ -25,7 +26,6 @@ from fsframe_interactions.engine.contingency_tables import (
     log_gamma_tail,
 )
 from fsframe_interactions.engine.screen import best_pairs
-from fsframe_interactions.levels import bit_rows_of, column_codes
 
 
 def mixed_table(seed: int, n: int = 150, classes: int = 2, missing: float = 0.0) -> Dataset:
