@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from fsframe_relief.engine import distance_kernels as loops
 from fsframe_relief.engine import neighbour_kernels, score_kernels
 from fsframe_relief.engine.columns import Special, prepare_columns
-from fsframe_relief.engine.pair_sums import Masks
+from fsframe_relief.engine.feature_scores import Masks
 
 
 def cases():  # type: ignore[no-untyped-def]

@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import neighbour_kernels as loops
 from fsframe_relief.engine import score_kernels
+from fsframe_relief.engine.feature_scores import Lists
 from fsframe_relief.engine.neighbours import ForKernels, NearestForKernels
-from fsframe_relief.engine.pair_sums import Lists
 
 N = 1000
 

@@ -9,7 +9,7 @@ import numpy as np
 from fsframe_relief.engine import distance_kernels
 from fsframe_relief.engine import score_kernels as loops
 from fsframe_relief.engine.columns import Plain, prepare_columns
-from fsframe_relief.engine.pair_sums import Gapped, Lists, _level_masks
+from fsframe_relief.engine.feature_scores import Gapped, Lists, _level_masks
 
 
 def cases():  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import byte_columns
-from fsframe_relief.methods import selector
+from fsframe_relief.methods import variants
 from tests.grids import shortened
 from tests.plugins.shared import GREEDY
 
@@ -42,7 +42,7 @@ KINDS += ["one fraction"]
 
 @pytest.fixture(autouse=True)
 def shared_whatever_the_width(monkeypatch):
-    monkeypatch.setattr(selector, "FEWEST_SHARED", 0)
+    monkeypatch.setattr(variants, "FEWEST_SHARED", 0)
     byte_columns.forget()
     yield
     byte_columns.forget()
@@ -124,8 +124,8 @@ def test_many_equal_one_by_one(text, kind, n, p, halves, weighted, threads, seed
 @pytest.mark.parametrize("text", ["relieff:k=5", "surf", "multisurfstar", "swrfstar"])
 def test_codes_are_compared_once_for_all_bootstraps(text, monkeypatch):
     data = table("codes", 80, 12, 0)
-    compared = mock.Mock(wraps=selector.full_distances)
-    monkeypatch.setattr(selector, "full_distances", compared)
+    compared = mock.Mock(wraps=variants.full_distances)
+    monkeypatch.setattr(variants, "full_distances", compared)
     monkeypatch.setattr("fsframe_relief.engine.feature_scores.full_distances", compared)
     stage_of(text).select_many(data, draws(data, 6, 0))
     assert [call.args[0].n for call in compared.call_args_list] == [80]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
+from fsframe_relief.engine.columns import scaled
 from fsframe_relief.engine.neighbours import Nearest, Target, class_factors
-from fsframe_relief.engine.table_values import scaled
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen

@@ -18,9 +18,8 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.ranking import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
-from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of
+from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of, relevance
 from fsframe_relief.engine.neighbours import Rule, Target, class_factors
-from fsframe_relief.engine.pair_sums import relevance
 
 Progress = Callable[[int, int, str], None]
 

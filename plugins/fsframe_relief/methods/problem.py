@@ -19,16 +19,17 @@ from fsframe.params import choice, either, integer, listing, optional, param, re
 from fsframe.resampling.resamples import too_many
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
-from fsframe_relief.engine.columns import Columns, prepare_columns
-from fsframe_relief.engine.neighbours import Rule, Target
-from fsframe_relief.engine.table_values import (
+from fsframe_relief.engine.columns import (
     SMALL,
     ByteTable,
+    Columns,
     content_order,
     few_levels,
+    prepare_columns,
     row_blocks,
     summarise,
 )
+from fsframe_relief.engine.neighbours import Rule, Target
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen

@@ -21,7 +21,7 @@ from fsframe.text import counted
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Rule
 from fsframe_relief.methods.problem import Problem, discrete_columns, make_problem, table_values
-from fsframe_relief.methods.selector import ReliefSelector
+from fsframe_relief.methods.variants import ReliefSelector
 
 ROUNDING = 1e-12
 """Rounding error of a weight that is exactly zero, relative to the largest weight."""

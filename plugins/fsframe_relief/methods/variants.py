@@ -1,16 +1,336 @@
-"""The methods that differ in one rule: which instances are neighbours, and their weights."""
+"""The base of all methods of the family, and those that differ in one rule: which instances are
+neighbours, and their weights.
+
+The base scores, runs bootstraps in parallel, and makes the result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
+from fsframe.kernels.threads import fits_in_threads
+from fsframe.method.run import Cost, Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.stage_view import drawn_rows
 from fsframe.params import choice, integer, optional, param
-from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid
-from fsframe_relief.methods.problem import decay_parameter, ties_parameter
-from fsframe_relief.methods.selector import ReliefSelector
+from fsframe.table.dataset import Dataset
+from fsframe.text import counted
+from fsframe_relief.engine.columns import (
+    ByteTable,
+    Columns,
+    content_order_over_parts,
+    prepare_columns,
+    summarise,
+)
+from fsframe_relief.engine.feature_scores import MAX_LEVELS, feature_scores, full_distances
+from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid, Target
+from fsframe_relief.engine.part_scores import scores_over_parts
+from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from fsframe_relief.methods.problem import (
+    FEW_LEVELS,
+    Labels,
+    Problem,
+    ReliefParameters,
+    decay_parameter,
+    discrete_columns,
+    make_problem,
+    make_target,
+    row_order,
+    table_values,
+    ties_parameter,
+    with_target,
+)
+
+_SAMPLE = 1000
+"""Number of target rows that is proposed if a run would take hours."""
+
+FEWEST_SHARED = 500
+"""Fewest columns for which bootstraps of codes share distances; for fewer it saves no time."""
+
+
+def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
+    """Number of fits at a time; the memory bound of each is the same, and so are results."""
+    if method.permutations:
+        # permutations bound the threads of linear algebra for the whole process
+        return 1
+    n, p = data.n_samples, data.n_features
+    each = min(8 * n * n, run.memory // 2) + 40 * n * p
+    return int(max(1, min(run.threads, run.memory // each)))
+
+
+@attrs.frozen(eq=False)
+class _SharedCodes:
+    """A complete table of few integer codes, whose distances are the same in every bootstrap.
+
+    Differences of codes do not depend on the range of the rows drawn, and their sums are integers,
+    without rounding that could depend on the rows left out.
+    """
+
+    data: Dataset
+    X: NDArray[Any] | ByteTable
+    columns: Columns
+    mask: NDArray[np.bool_]
+    notes: tuple[str, ...]
+    distances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, method: ReliefParameters, data: Dataset, run: Run) -> _SharedCodes | None:
+        """The codes that bootstraps of `data` share; None if they cannot."""
+        n = data.n_samples
+        if method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
+            return None
+        if method.discrete_features == "none" or data.n_features < FEWEST_SHARED:
+            return None
+        X = table_values(data)
+        summary = summarise(X)
+        # With so few levels in the table no bootstrap has more, so the choice of discrete columns
+        # and of the arithmetic is the same in all of them.
+        span = summary.high - summary.low
+        if (
+            summary.missing.any()
+            or not (summary.whole & (span < min(FEW_LEVELS, MAX_LEVELS))).all()
+        ):
+            return None
+        mask, notes = discrete_columns(method, data, X, summary)
+        if not mask.all():
+            return None
+        columns = prepare_columns(X, mask, summary=summary)
+        return cls(data, X, columns, mask, notes, full_distances(columns, run.threads))
+
+    def select(
+        self,
+        method: ReliefSelector,
+        rows: NDArray[np.intp],
+        drawn: NDArray[np.int64],
+        upstream: Selection | None,
+        run: Run,
+    ) -> Selection:
+        """The selection of `method` on `rows` with these counts."""
+        labels = Labels.of(method, self.data, drawn, upstream, rows)
+        order = row_order(method, self.X, labels, rows)
+        places = rows[order]
+        columns = self.columns.take(places)
+        problem = with_target(method, columns, labels, order, run, (0,), self.mask, self.notes)
+        # drawn targets are few, so their distances are computed as for a single bootstrap
+        shared = None
+        if problem.drawn is None:
+            shared = np.take(self.distances[places], places, axis=1)
+        return method.finish(problem, method.score(problem, run, distances=shared), run)
+
+
+ROW_BYTES = 160
+"""Bytes per row for sorting rows of a table in parts: labels, keys, and scratch."""
+
+
+@attrs.frozen(kw_only=True)
+class ReliefSelector(ReliefParameters):
+    """Base of the family; a method gives its neighbourhood as `rule`.
+
+    Notes
+    -----
+    diff(a, i, j) is 0 or 1 for a discrete feature and |x - x'| / range for a continuous one;
+    distance is its sum over the features, the mean over shared features times their number where
+    values are missing. The score is W_a = sum_i omega_i (mean miss diff - mean hit diff), with
+    misses of class c weighted by P(c) / (1 - P(class of i)), and N_CA / N_C - (N_A - N_CA) / (m -
+    N_C) for a numeric target. Rows are put in an order that depends on their content only, so
+    shuffled rows give the same bits.
+    """
+
+    pace: ClassVar[float] = 1e-10
+    """Seconds of processor time for each target row, other row and column; 0: not known."""
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        if not self.pace:
+            return None
+        m = n if self.m is None else min(n, self.m)
+        return Cost(
+            seconds=1e-3 + self.pace * m * n * p,
+            formula=f"0.001 + {self.pace:.0e} " + ("n²p" if m == n else f"np × {m}"),
+            remedy=f"{self.method_name()}:m={_SAMPLE}, a sample of rows" if m > _SAMPLE else "",
+        )
+
+    def top_only_cuts(self) -> bool:
+        return True
+
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Whether drawn instances can be compared with all rows: for k nearest neighbours only."""
+        return self.m is not None and self._can_draw_from_parts(data)
+
+    def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
+        problem = super().parts_problem(data, n_features)
+        if problem and self.m is None and self._can_draw_from_parts(data):
+            return f"{problem}, or use m=1000: a sample of instances is compared with all rows"
+        return problem
+
+    def _can_draw_from_parts(self, data: Dataset) -> bool:
+        """Whether scores over parts are supported: k nearest per class, shared ties, no gaps."""
+        rule = self.rule()
+        return (
+            self._only_scores()
+            and isinstance(rule, Nearest)
+            and rule.ties == "share"
+            and self.ramp is None
+            and not self.permutations
+            and self.task != "regression"
+            and data.task == "classification"
+            and not data.matrix.facts.missing.any()
+        )
+
+    def _only_scores(self) -> bool:
+        """Whether the method scores and finishes, and does nothing else."""
+        return type(self)._select is ReliefSelector._select
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if data.in_parts:
+            return self._select_from_parts(data, upstream, run)
+        problem = make_problem(self, data, upstream, run)
+        if data.groups is not None:
+            problem = attrs.evolve(problem, groups=data.groups[problem.order])
+        scores = self.score(problem, run)
+        return self.finish(problem, scores, run)
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        """The selection on every bootstrap, a row of `counts` (n_resamples, n_samples).
+
+        Bit-identical to one bootstrap after the other: ranges, discrete columns, probabilities and
+        class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
+        ``run.child(b)``. `run.threads` of them are fitted at a time, as memory allows.
+        """
+        shared, workers = None, 1
+        if len(counts) > 1:
+            shared = _SharedCodes.of(self, data, run) if self._only_scores() else None
+            workers = _workers(self, data, run)
+
+        def one(b: int) -> Selection:
+            rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
+            surroundings = run.child(b).quiet()
+            if workers > 1:
+                surroundings = attrs.evolve(surroundings, threads=1)
+            if shared is not None:
+                return shared.select(self, rows, counts[b, rows], local_upstream, surroundings)
+            return self._select(local, local_upstream, surroundings)
+
+        return fits_in_threads(workers, one, range(len(counts)))
+
+    def _select_from_parts(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """The result for instances drawn from a table in parts, each compared with all of its rows.
+
+        The same instances are drawn as from the table in memory, with the same neighbours and
+        weights.
+        """
+        rule, n = self.rule(), data.n_samples
+        assert isinstance(rule, Nearest)
+        run.must_hold(
+            ROW_BYTES * n,
+            f"{self.method_name()}: {ROW_BYTES} bytes for each of {n} rows, to put them in order,",
+            "put a filter such as mim:top=100 before",
+        )
+        discrete, notes = discrete_columns(self, data)
+        labels = Labels.of(self, data, data.counts, upstream)
+        order = content_order_over_parts(data.matrix, run.memory // 4, *labels.keys)
+        order = order[np.argsort(labels.y[order], kind="stable")]
+        target, drawn, more = make_target(self, labels, order, run, (0,))
+        targets = np.arange(n) if drawn is None else drawn
+        scores = scores_over_parts(data.matrix, discrete, rule, target, order, targets, run)
+        return self.kept(scores, {}, [*notes, *more, *_neighbour_notes(target, drawn, rule)])
+
+    def score(
+        self,
+        problem: Problem,
+        run: Run,
+        *,
+        distances: NDArray[np.float64] | None = None,
+        metric: Columns | None = None,
+    ) -> NDArray[np.float64]:
+        """The score of every feature; `distances` and `metric` as for `feature_scores`."""
+        return feature_scores(
+            problem.columns,
+            self.rule(),
+            problem.target,
+            rows=problem.drawn,
+            memory=run.memory,
+            route=run.route,
+            threads=problem.threads,
+            distances=distances,
+            metric=metric,
+        )
+
+    def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:
+        """The Selection for given scores: kept columns, p-values if requested, warnings."""
+        rule = self.rule()
+        notes = [*problem.notes, *_neighbour_notes(problem.target, problem.drawn, rule)]
+        tables: dict[str, NDArray[Any]] = {}
+        if self.permutations:
+            p_values = permutation_p_values(
+                problem.columns,
+                rule,
+                problem.target,
+                self.permutations,
+                run.generator(1),
+                rows=problem.drawn,
+                groups=problem.groups,
+                memory=run.memory,
+                threads=problem.threads,
+                progress=run.progress,
+            )
+            tables["p_values"] = p_values
+            tables["p_adjusted"] = adjusted(p_values, self.correction)
+        return self.kept(scores, tables, notes)
+
+    def kept(
+        self, scores: NDArray[np.float64], tables: dict[str, NDArray[Any]], notes: list[str]
+    ) -> Selection:
+        """The Selection for given scores, p-values if there are any, and warnings."""
+        if self.level is not None and self.top is None:
+            ranked = rank_by_score(scores)
+            kept = ranked[tables["p_adjusted"][ranked] <= self.level]
+            if not kept.size:
+                notes.append(f"no feature has an adjusted p-value of at most {self.level:g}")
+        else:
+            above = int((scores > self.threshold).sum())
+            kept = rank_by_score(scores, self.keep_count(len(scores), max(1, above)))
+            if not above and self.top is None:
+                notes.append(
+                    f"no score is above {self.threshold:g}; the best column was kept all the same"
+                )
+        return Selection(
+            selected=kept,
+            scores=scores,
+            weights=np.maximum(np.nan_to_num(scores), 0.0),
+            tables=tables,
+            warnings=tuple(notes),
+        )
+
+
+def _neighbour_notes(target: Target, drawn: NDArray[np.int64] | None, rule: Rule) -> Iterator[str]:
+    """Warnings about classes with too few members for k neighbours."""
+    sizes = np.bincount(target.y, weights=target.counts, minlength=len(target.prior))
+    targets = slice(None) if drawn is None else drawn
+    apart = ", copies of the instance itself left out" if (target.counts > 1).any() else ""
+    # A row's own copies are no neighbours of it.
+    others = (sizes[target.y] - target.counts)[targets]
+    alone = np.unique(target.y[targets][others <= 0])
+    if target.signed and alone.size:
+        yield f"{counted(alone.size, 'class')} with a single member, which has no hit"
+    k = getattr(rule, "k", None)
+    if k is None:
+        return
+    least = min(others.min(), sizes.min()) if target.signed else others.min()
+    if k > least:
+        yield (
+            f"k={k} is more than the {int(least)} other members of a class{apart}; there, all of "
+            "them were used"
+            if target.signed
+            else f"k={k} is more than the {int(least)} other instances{apart}; all of them were "
+            "used"
+        )
 
 
 @attrs.frozen(kw_only=True)
