@@ -249,8 +249,8 @@ def part_npfs(options: argparse.Namespace) -> None:
 def _print_fits(repeats: int) -> None:
     import fsframe
     from fsframe.method.run import Run
-    from fsframe_margin.engine.line_search import Arc
     from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.neighbour_shares import Arc
 
     rng = np.random.default_rng(0)
     blocks = [rng.normal(size=(120, 1)) * 0.8**0.5 + rng.normal(size=(120, 7)) * 0.2**0.5

@@ -184,8 +184,7 @@ class Im4e(TunedSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.margins import PairSpace
-        from fsframe_margin.engine.pair_spaces import row_margins
+        from fsframe_margin.engine.margins import PairSpace, row_margins
 
         training = self._drawn(data, upstream, run)
         start = self._start(training, upstream, run)

@@ -22,8 +22,7 @@ from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector
 
 if TYPE_CHECKING:
-    from fsframe_margin.engine.descent import Descent
-    from fsframe_margin.engine.implicit_weights import ImplicitPairs
+    from fsframe_margin.engine.descent import Descent, ImplicitPairs
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.methods.immigrate_fit import Fit
 

@@ -109,7 +109,7 @@ def fit_implicit(
     DataError
         If the settings need the whole matrix, or even the tiles do not fit the memory bound.
     """
-    from fsframe_margin.engine.implicit_weights import (
+    from fsframe_margin.engine.descent import (
         THREAD_BYTES,
         ImplicitPairs,
         ImplicitWeights,
@@ -190,7 +190,7 @@ def fit_with_diagonal_rest(
     descend: partial[Descent],
 ) -> Fit:
     """Descend with pairs among `kept` columns and main effects of all, from diag(`weights`)."""
-    from fsframe_margin.engine.pair_spaces import DiagonalRestSpace
+    from fsframe_margin.engine.margins import DiagonalRestSpace
 
     n, size = training.X.shape
     needed_bytes = dense_bytes(len(kept)) + 24 * n * n

@@ -14,8 +14,7 @@ from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.standardise import differences
-from fsframe_margin.engine.training import Training
+from fsframe_margin.engine.training import Training, differences
 from fsframe_margin.engine.updates import elementwise
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
@@ -285,8 +284,7 @@ class Logo(MarginSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.margins import PairSpace
-        from fsframe_margin.engine.pair_spaces import expected_margins, solve_logistic
+        from fsframe_margin.engine.margins import PairSpace, expected_margins, solve_logistic
 
         training = self._training(data, upstream)
         space = PairSpace.of(training, run, linear=True)

@@ -11,14 +11,19 @@ from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
-from fsframe_margin.engine import implicit_weights
-from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
-from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine import descent
+from fsframe_margin.engine.descent import ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.margins import DiagonalRestSpace, PairSpace, expected_margins
 from fsframe_margin.engine.nearest_kernels import TIE, k_nearest
-from fsframe_margin.engine.pair_spaces import DiagonalRestSpace, expected_margins
 from fsframe_margin.engine.prediction import class_distances, stratified_folds
-from fsframe_margin.engine.standardise import SQUARES, Indicators, nominal_steps
-from fsframe_margin.engine.training import drawn_prototypes, training_of, with_prototypes
+from fsframe_margin.engine.training import (
+    SQUARES,
+    Indicators,
+    drawn_prototypes,
+    nominal_steps,
+    training_of,
+    with_prototypes,
+)
 from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
@@ -42,9 +47,9 @@ def wide():
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(implicit_weights, "_ROWS", 32)
-    monkeypatch.setattr(implicit_weights, "_COLUMNS", 40)
-    monkeypatch.setattr(implicit_weights, "_PAIRS", 100)
+    monkeypatch.setattr(descent, "_ROWS", 32)
+    monkeypatch.setattr(descent, "_COLUMNS", 40)
+    monkeypatch.setattr(descent, "_PAIRS", 100)
 
 
 def descents(X, y, sigma, memory, penalty=0.0, threads=1):
