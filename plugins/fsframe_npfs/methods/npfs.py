@@ -17,13 +17,14 @@ from fsframe.method.statement import RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.resampling.resamples import CountNull, too_many
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.candidates import (
+from fsframe_npfs.engine.labellings import (
+    PERMUTATION,
     CandidateFeatures,
     CandidatePairs,
     Candidates,
     FragileColumns,
+    ResamplingSelector,
 )
-from fsframe_npfs.engine.labellings import PERMUTATION, ResamplingSelector
 from fsframe_npfs.engine.nulls import said_of_drift
 from fsframe_npfs.methods.npfs_parameters import (
     CORRECTED_PERMUTATIONS,

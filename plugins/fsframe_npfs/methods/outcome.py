@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.text import some_of
-from fsframe_npfs.engine.candidates import CandidatePairs, equal_columns
-from fsframe_npfs.engine.forecasts import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
+from fsframe_npfs.engine.decisions import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
+from fsframe_npfs.engine.labellings import CandidatePairs, equal_columns
 from fsframe_npfs.engine.nulls import hoeffding
 from fsframe_npfs.methods.procedure import CONSTANT_TOTAL, Procedure
 

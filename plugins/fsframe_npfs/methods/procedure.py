@@ -20,21 +20,22 @@ from fsframe.resampling.resamples import CountNull, select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe.text import duration
-from fsframe_npfs.engine import forecasts
-from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
+from fsframe_npfs.engine import decisions
 from fsframe_npfs.engine.decisions import (
     Decisions,
     decide_by_centred_counts,
     decide_by_own_counts,
     decide_by_scores,
     decide_by_tail,
+    reversal_probability,
 )
-from fsframe_npfs.engine.forecasts import reversal_probability
 from fsframe_npfs.engine.labellings import (
     BASE,
     DRAWS,
     PERMUTATION,
     BootstrapDraws,
+    CandidateFeatures,
+    Candidates,
     MeanScores,
     Relabelled,
     SelectionCounts,
@@ -185,7 +186,7 @@ class Procedure:
                 return
             pace = (time.monotonic() - began) / (self.fits - before)
             then = plan[place + 1][0] + plan[place + 1][1] * m
-            if pace * (most - self.fits) >= forecasts.BRIEF:
+            if pace * (most - self.fits) >= decisions.BRIEF:
                 remark(
                     f"npfs: {open_.sum()} of {open_.size} decisions are open after {self.fits} "
                     f"fits; continuing to {then} fits, about "

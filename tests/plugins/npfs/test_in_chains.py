@@ -17,7 +17,7 @@ from fsframe.method.selector import Selector
 from fsframe.registry import nulls
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
-from fsframe_npfs.engine.candidates import CandidatePairs, FragileColumns
+from fsframe_npfs.engine.labellings import CandidatePairs, FragileColumns
 from fsframe_npfs.methods.npfs import Npfs
 
 from .conftest import TinyMim, outcome, slides, watching

@@ -14,21 +14,23 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.methods.criteria import Mim
-from fsframe_npfs.engine.candidates import FragileColumns
 from fsframe_npfs.engine.decisions import (
+    QUANTILE,
     centred,
     decide_by_centred_counts,
     decide_by_scores,
-    shrink_permuted,
-    studentised,
-)
-from fsframe_npfs.engine.forecasts import (
-    QUANTILE,
     likely_exceedances,
     remedy,
     reversal_probability,
+    shrink_permuted,
+    studentised,
 )
-from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
+from fsframe_npfs.engine.labellings import (
+    FragileColumns,
+    MeanScores,
+    filled_scores,
+    variance_within,
+)
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods import procedure
 from fsframe_npfs.methods.npfs import Npfs
@@ -231,7 +233,7 @@ def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it():
 
 
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(capsys, monkeypatch):
-    monkeypatch.setattr("fsframe_npfs.engine.forecasts.BRIEF", 0.0)
+    monkeypatch.setattr("fsframe_npfs.engine.decisions.BRIEF", 0.0)
     data = slides(1, 120, 20, 3)
     for correction in ("none", "bh"):
         options: dict[str, Any] = {
