@@ -31,7 +31,7 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine import byte_columns
+from fsframe_infotheory.engine import bins
 from fsframe_infotheory.engine.bootstraps import draw_rows, packed_sums, relevance_sums
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
@@ -162,7 +162,7 @@ def compare_npfs(n: int = 5000, p: int = 1000, levels: int = 5, bootstraps: int 
     chain = Chain.parse(f"mim:top=50 npfs:n={bootstraps},null=published")
 
     def run() -> None:
-        byte_columns.forget()
+        bins.forget()
         chain.run(data, threads=1)
 
     run()

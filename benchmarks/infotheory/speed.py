@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import fsframe
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine import byte_columns
+from fsframe_infotheory.engine import bins
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.greedy import select_greedily
@@ -78,7 +78,7 @@ def ours(
 
     def select() -> list[int]:
         # Each call reads the table: its bytes are not kept from the call before.
-        byte_columns.forget()
+        bins.forget()
         return selector.select(data, run=run).selected.tolist()
 
     select()  # compiled kernels are loaded

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.testing.tables import assert_equal
-from fsframe_infotheory.engine import byte_columns
+from fsframe_infotheory.engine import bins
 from fsframe_relief.methods import variants
 from tests.grids import shortened
 from tests.plugins.shared import GREEDY
@@ -43,9 +43,9 @@ KINDS += ["one fraction"]
 @pytest.fixture(autouse=True)
 def shared_whatever_the_width(monkeypatch):
     monkeypatch.setattr(variants, "FEWEST_SHARED", 0)
-    byte_columns.forget()
+    bins.forget()
     yield
-    byte_columns.forget()
+    bins.forget()
 
 
 def stage_of(text):
@@ -134,14 +134,14 @@ def test_codes_are_compared_once_for_all_bootstraps(text, monkeypatch):
 @pytest.mark.parametrize("name", ["mim", "mrmr", "cmim"])
 def test_a_table_is_turned_into_bytes_once_whatever_its_labels_and_bootstraps(name, monkeypatch):
     data, method = table("codes", 130, 25, 0), stage_of(f"{name}:top=5")
-    fills = mock.Mock(wraps=byte_columns.fill)
-    monkeypatch.setattr(byte_columns, "fill", fills)
+    fills = mock.Mock(wraps=bins.fill)
+    monkeypatch.setattr(bins, "fill", fills)
     first = method.select(data)
     method.select_many(data, draws(data, 6, 0))
     permuted = data.with_labels(np.random.default_rng(1).permutation(data.y))
     other = method.select(permuted)
     assert fills.call_count == 1
-    byte_columns.forget()
+    bins.forget()
     assert_equal(method.select(permuted), other, "another label")
     assert_equal(method.select(data), first, "the first label")
     assert fills.call_count == 2
@@ -151,21 +151,21 @@ def test_bytes_are_held_as_long_as_their_table_and_two_tables_at_most():
     tables = [table("codes", 130, 25, seed) for seed in range(3)]
     for data in tables:
         fsframe.selectors["mim"]().select(data)
-    assert len(byte_columns._tables) == 2
+    assert len(bins._tables) == 2
     del data
     tables.clear()
     gc.collect()
-    assert len(byte_columns._tables) == 0
+    assert len(bins._tables) == 0
 
 
 def test_bytes_are_dropped_when_python_ends_and_the_names_of_modules_are_gone(monkeypatch):
     fsframe.selectors["mim"]().select(data := table("codes", 130, 25, 0))
-    held = byte_columns._tables
+    held = bins._tables
     ((array, _),) = held
     assert array() is data.matrix
     with monkeypatch.context() as patch:
-        patch.setattr(byte_columns, "_tables", None)
-        byte_columns._drop(array)
+        patch.setattr(bins, "_tables", None)
+        bins._drop(array)
     assert held == []
 
 
@@ -173,5 +173,5 @@ def test_bytes_that_would_take_too_much_are_not_held():
     data = table("codes", 130, 25, 0)
     small = Run(memory=8 * data.X.size - 8)
     found = fsframe.selectors["cmim"](top=5).select(data, run=small)
-    assert byte_columns._tables == []
+    assert bins._tables == []
     assert_equal(fsframe.selectors["cmim"](top=5).select(data), found, "bytes held")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder
-from fsframe_infotheory.engine.byte_columns import ByteLevels
+from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder, ByteLevels
 
 MOST_BINS = 255
 """Most bins of the Freedman–Diaconis rule: an outlier could otherwise give millions."""

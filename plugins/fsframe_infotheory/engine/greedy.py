@@ -14,8 +14,7 @@ from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
 from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
-from fsframe_infotheory.engine.counting import Counter
-from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
+from fsframe_infotheory.engine.encode import Counter, Encoded, Partner, Sums
 from fsframe_infotheory.engine.entropy import (
     block_counts,
     block_scratch,

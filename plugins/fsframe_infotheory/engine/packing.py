@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
-from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, Lookup, as_flat, write_codes
-from fsframe_infotheory.engine.byte_columns import ByteLevels, RawColumns
+from fsframe_infotheory.engine.bins import (
+    LONGEST_TABLE,
+    Bins,
+    ByteLevels,
+    Lookup,
+    RawColumns,
+    as_flat,
+    write_codes,
+)
 from fsframe_infotheory.engine.entropy import Blocks, Bytes, Layout, pack_blocks, unpack_feature
 
 PACKED_LEVELS = 16

@@ -22,9 +22,8 @@ from fsframe.method.run import Run
 from fsframe.resampling.dispatch import over_parts
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
+from fsframe_infotheory.engine.encode import MOST_CELLS, MOST_ROWS, Counter, Encoded, Partner, Sums
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, joint_cells, sum_clogc
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import Chunk, cell_sums, codes_in, dense_cells

@@ -31,8 +31,7 @@ from fsframe.table.kept_folders import (
     made_whole,
     write_index,
 )
-from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.byte_columns import RawColumns
+from fsframe_infotheory.engine.bins import Bins, RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import Bytes, Layout

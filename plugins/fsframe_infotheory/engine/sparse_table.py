@@ -19,9 +19,8 @@ from fsframe.method.run import Run
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import Sums
+from fsframe_infotheory.engine.encode import MOST_CELLS, MOST_ROWS, Sums
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import MOST_BYTES, PACKED_LEVELS, class_terms, sum_of
 

@@ -18,8 +18,7 @@ from fsframe.method.selector import Selector
 from fsframe.method.statement import ADDING, Statement
 from fsframe.params import choice, integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.byte_columns import cached_bytes
+from fsframe_infotheory.engine.bins import Bins, cached_bytes
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.entropy import MOST_REPEATED
 from fsframe_infotheory.engine.greedy import Criterion, Ranking, Stopping, select_greedily

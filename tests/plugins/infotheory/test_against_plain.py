@@ -16,7 +16,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory import plain
-from fsframe_infotheory.engine import counting
+from fsframe_infotheory.engine import encode
 from fsframe_infotheory.methods.criteria import Mim
 
 CRITERIA = {**plain.CRITERIA, "mim": lambda facts, j, selected: facts.relevance(j)}
@@ -24,9 +24,9 @@ CRITERIA = {**plain.CRITERIA, "mim": lambda facts, j, selected: facts.relevance(
 
 @pytest.fixture(autouse=True, scope="module")
 def _threads_share_even_small_work():
-    before, counting.SMALL_WORK = counting.SMALL_WORK, 0
+    before, encode.SMALL_WORK = encode.SMALL_WORK, 0
     yield
-    counting.SMALL_WORK = before
+    encode.SMALL_WORK = before
 
 
 @st.composite
