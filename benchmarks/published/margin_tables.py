@@ -44,7 +44,7 @@ from fsframe.evaluation.comparison_tests import (
     win_tie_loss,
 )
 from fsframe.evaluation.summary import Evaluation
-from fsframe_sklearn.engine.estimators import ALLOW
+from fsframe_sklearn.estimators import ALLOW
 
 FOLDS = 10
 Found = Mapping[tuple[str, str], Evaluation]

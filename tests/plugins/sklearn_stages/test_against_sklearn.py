@@ -30,11 +30,11 @@ from sklearn.svm import SVC, SVR
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
-from fsframe_sklearn.engine.estimators import make_folds
-from fsframe_sklearn.methods.by_name import SklearnSelector
-from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
-from fsframe_sklearn.methods.learners import Importance
-from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
+from fsframe_sklearn.by_name import SklearnSelector
+from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
+from fsframe_sklearn.estimators import make_folds
+from fsframe_sklearn.learners import Importance
+from fsframe_sklearn.penalised import ElasticNet, Lasso
 
 from .conftest import real_table
 

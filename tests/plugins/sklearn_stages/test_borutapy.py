@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fsframe.table.dataset import Dataset
-from fsframe_sklearn.methods.boruta import Boruta
+from fsframe_sklearn.boruta import Boruta
 from tests.plugins.shared import peer
 
 PEER = "Boruta==0.4.3"

@@ -18,8 +18,8 @@ import fsframe
 from fsframe import Chain, Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe_sklearn.methods.by_name import Ridge, Sklearn, SklearnSelector
-from fsframe_sklearn.methods.learners import Importance
+from fsframe_sklearn.by_name import Ridge, Sklearn, SklearnSelector
+from fsframe_sklearn.learners import Importance
 
 
 def table(n_classes=2, seed=0):
@@ -129,7 +129,7 @@ def test_missing_values_go_where_the_estimator_takes_them():
 def test_every_classifier_that_scikit_learn_lists_can_be_named():
     from sklearn.utils import all_estimators
 
-    from fsframe_sklearn.engine.estimators import find_estimator
+    from fsframe_sklearn.estimators import find_estimator
 
     listed = all_estimators("classifier")
     assert len(listed) > 30
@@ -156,7 +156,7 @@ def test_every_classifier_that_scikit_learn_lists_can_be_named():
 )
 def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch):
     asked = mock.Mock(side_effect=importlib.import_module)
-    monkeypatch.setattr("fsframe_sklearn.engine.estimators.import_module", asked)
+    monkeypatch.setattr("fsframe_sklearn.estimators.import_module", asked)
     before = set(sys.modules)
     with pytest.raises(RequestError, match="not one of scikit-learn's own"):
         Sklearn(estimator=name)

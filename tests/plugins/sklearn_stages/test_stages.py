@@ -20,12 +20,12 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
-from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds
-from fsframe_sklearn.methods.boruta import Boruta, _adjusted_p_values
-from fsframe_sklearn.methods.by_name import SklearnSelector
-from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
-from fsframe_sklearn.methods.learners import Importance, unseen_importance
-from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
+from fsframe_sklearn.boruta import Boruta, _adjusted_p_values
+from fsframe_sklearn.by_name import SklearnSelector
+from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
+from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds
+from fsframe_sklearn.learners import Importance, unseen_importance
+from fsframe_sklearn.penalised import ElasticNet, Lasso
 from tests.plugins.shared import ROOT, keep_steps, people
 
 FAST_FOREST = json.dumps({"n_estimators": 5})

@@ -21,7 +21,7 @@ from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, integer, json_object, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.text import some_of
-from fsframe_sklearn.engine.estimators import (
+from fsframe_sklearn.estimators import (
     LEARNERS,
     guarded,
     make_estimator,

@@ -17,7 +17,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, json_object, number_to_keep, optional, param, text
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import (
+from fsframe_sklearn.estimators import (
     LEARNERS,
     drawn_rows,
     fold_problems,

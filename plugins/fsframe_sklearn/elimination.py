@@ -22,8 +22,8 @@ from fsframe.params import (
     text,
 )
 from fsframe.table.dataset import Dataset
-from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds, parse_options
-from fsframe_sklearn.methods.learners import (
+from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds, parse_options
+from fsframe_sklearn.learners import (
     COPIES_IN_ONE_FOLD,
     LEARNER,
     Fitted,

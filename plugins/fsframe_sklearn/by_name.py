@@ -17,7 +17,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, either, flag, json_object, number_to_keep, param, real, text
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import (
+from fsframe_sklearn.estimators import (
     LEARNERS,
     guarded,
     make_estimator,
@@ -25,7 +25,7 @@ from fsframe_sklearn.engine.estimators import (
     seed_estimator,
     takes_missing,
 )
-from fsframe_sklearn.engine.linear_models import Levels, indicators, learn_levels
+from fsframe_sklearn.linear_models import Levels, indicators, learn_levels
 
 _FOR_CLASSES = {"chi2", "f_classif", "f_oneway", "mutual_info_classif"}
 _FOR_NUMBERS = {"f_regression", "r_regression", "mutual_info_regression"}

@@ -16,9 +16,9 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import fold_problems, guarded, make_folds, units_of
-from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
-from fsframe_sklearn.methods.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD
+from fsframe_sklearn.estimators import fold_problems, guarded, make_folds, units_of
+from fsframe_sklearn.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD
+from fsframe_sklearn.linear_models import Problem, largest_penalty, solve
 
 
 @attrs.frozen(kw_only=True)

@@ -1,1 +1,0 @@
-"""Shared by the stages: estimators by name, rows and folds, penalised paths."""
