@@ -211,7 +211,7 @@ def start_worker() -> None:
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
-    importlib.import_module("fsframe.resampling.work")
+    importlib.import_module("fsframe.resampling.dispatch")
     # Excludes modules from garbage collection, which otherwise takes some 80 ms each time.
     gc.collect()
     gc.freeze()

@@ -18,12 +18,13 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.registry import in_stage
-from fsframe.resampling.dispatch import Batches, over_resamples
-from fsframe.resampling.work import (
+from fsframe.resampling.dispatch import (
+    Batches,
     Call,
     Draws,
     compute,
     needed_by,
+    over_resamples,
     portable,
     row_fields,
     rows_of,

@@ -194,7 +194,7 @@ def test_a_class_that_workers_do_not_have_is_reported_by_them(module):
 
 
 def needed(text: str) -> dict[str, str]:
-    from fsframe.resampling.work import needed_by
+    from fsframe.resampling.dispatch import needed_by
 
     return needed_by(text)
 

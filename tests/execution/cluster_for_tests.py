@@ -25,7 +25,7 @@ PRELOADED = [
     "pytest",
     "distributed.cli.dask_scheduler",
     "distributed.cli.dask_worker",
-    "fsframe.resampling.work",
+    "fsframe.resampling.dispatch",
     "numba",
 ]
 

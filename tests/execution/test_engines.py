@@ -27,8 +27,7 @@ from fsframe.execution import as_engine, open_engine
 from fsframe.execution.dask import ClusterEngine
 from fsframe.execution.engine import ENGINES, EngineOptions, differences, found_here
 from fsframe.method.run import Run
-from fsframe.resampling.dispatch import Batches
-from fsframe.resampling.work import needed_by
+from fsframe.resampling.dispatch import Batches, needed_by
 from fsframe.storage.encoding import fingerprint
 from fsframe.table.dataset import Dataset
 from tests.same_process import fsframe

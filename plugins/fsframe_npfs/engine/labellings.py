@@ -22,9 +22,9 @@ from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.registry import nulls
+from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two
 from fsframe.resampling.resamples import Recurring, select_resamples
-from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import BootstrapSampler

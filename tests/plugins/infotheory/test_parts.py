@@ -97,7 +97,7 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path):
 
 
 def test_what_counts_over_parts_must_be_the_same_plugin():
-    from fsframe.resampling.work import needed_by
+    from fsframe.resampling.dispatch import needed_by
     from fsframe_infotheory.engine.part_counts import count_units
 
     assert {"fsframe", "numpy", "plugin infotheory"} <= set(needed_by(count_units))
