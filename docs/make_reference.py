@@ -17,7 +17,7 @@ from fsframe import classifiers, errors, measures, regressors, selectors, stabil
 from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, entries, manager
-from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.resampling.resamples import WrappingSelector
 from fsframe.table.text_file import VARIABLE
 
 PAGE = Path(__file__).parent / "reference.md"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fsframe.registry import regressors as regressors
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
-    from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
+    from fsframe.resampling.resamples import WrappingSelector as WrappingSelector
     from fsframe.show.comparison_results import ComparisonResult as ComparisonResult
     from fsframe.show.comparison_results import StudyResult as StudyResult
     from fsframe.show.comparison_results import load_study as load_study
@@ -70,7 +70,7 @@ _NAMES = {
     "method.stability_metric": "StabilityMetric",
     "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
     "registry": "classifiers measures register regressors selectors stability_metrics",
-    "resampling.wrapping": "WrappingSelector",
+    "resampling.resamples": "WrappingSelector",
     "show.comparison_results": "ComparisonResult StudyResult load_study",
     "show.results": "EvaluationResult SelectionResult StabilityResult load_run",
     "table.read": "read",

@@ -21,8 +21,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import choice, either, flag, integer, listing, optional, param, text
-from fsframe.resampling.resamples import select_resamples, too_many
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, WrappingSelector, select_resamples, too_many
 from fsframe.table.dataset import Dataset
 
 

@@ -24,8 +24,13 @@ from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
 from fsframe.registry import default_names, stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
-from fsframe.resampling.resamples import Recurring, select_resamples, too_many
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import (
+    Base,
+    Recurring,
+    WrappingSelector,
+    select_resamples,
+    too_many,
+)
 from fsframe.storage.records import array_name
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import even_blocks, unit_columns

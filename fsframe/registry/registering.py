@@ -160,7 +160,7 @@ def _home(method: Any, name: str) -> str:
     return next((each.__module__ for each in method.__mro__ if name in vars(each)), "")
 
 
-_WRAPPING = "fsframe.resampling.wrapping"
+_WRAPPING = "fsframe.resampling.resamples"
 _ABSTRACT = (
     "fsframe.method.selector",
     "fsframe.method.classifier",

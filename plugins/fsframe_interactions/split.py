@@ -18,8 +18,7 @@ from fsframe.method.selector import Selector
 from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.resampling.groups import deal_groups, require_two
-from fsframe.resampling.resamples import select_resamples
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.interactions import Interactions
 

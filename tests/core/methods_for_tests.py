@@ -12,7 +12,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import integer, param
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 
 

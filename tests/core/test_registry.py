@@ -220,7 +220,7 @@ def test_unknown_names_repeat_why_plugins_are_missing() -> None:
 
 def test_a_class_is_imported_once_and_checked() -> None:
     entries = [
-        SelectorEntry(name="real", target="fsframe.resampling.wrapping:WrappingSelector"),
+        SelectorEntry(name="real", target="fsframe.resampling.resamples:WrappingSelector"),
         SelectorEntry(name="function", target="fsframe.method.selection:rank_by_score"),
         SelectorEntry(name="other", target="fsframe.method.stability_metric:StabilityMetric"),
     ]

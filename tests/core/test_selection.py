@@ -29,7 +29,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Pair, PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
-from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.resampling.resamples import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
 from fsframe.storage.write import first_difference

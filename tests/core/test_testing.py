@@ -27,8 +27,7 @@ from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.method.stage_view import Base
 from fsframe.params import optional, param, real, text
 from fsframe.registry import measures
-from fsframe.resampling.resamples import Recurring, select_resamples
-from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.resampling.resamples import Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe.table.reader import Reader
 from fsframe.testing import (

@@ -24,8 +24,7 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two
-from fsframe.resampling.resamples import Recurring, select_resamples
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 

@@ -15,8 +15,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.statement import NEEDED, RELEVANT, Statement
 from fsframe.params import integer, optional, param
-from fsframe.resampling.resamples import Recurring, too_many
-from fsframe.resampling.wrapping import Base
+from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import (
     DRAWS,

@@ -21,8 +21,7 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.method.statement import NEEDED, Statement
 from fsframe.params import choice, integer, param, real
-from fsframe.resampling.resamples import Recurring, too_many
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, too_many
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import BASE, DRAWS
 

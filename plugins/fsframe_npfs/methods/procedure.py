@@ -16,8 +16,7 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.remarks import remark
-from fsframe.resampling.resamples import CountNull, select_resamples
-from fsframe.resampling.wrapping import Base
+from fsframe.resampling.resamples import Base, CountNull, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe.text import duration
 from fsframe_npfs.engine import decisions

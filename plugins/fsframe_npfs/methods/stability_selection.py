@@ -15,8 +15,7 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, flag, integer, optional, param, real
-from fsframe.resampling.resamples import Recurring, too_many
-from fsframe.resampling.wrapping import Base
+from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 from fsframe.text import some_of

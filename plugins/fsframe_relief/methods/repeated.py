@@ -14,8 +14,7 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, count_or_fraction, integer, param, real
-from fsframe.resampling.resamples import select_resamples
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Base, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
 from fsframe_relief.engine.columns import prepare_columns
