@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fsframe.errors import FsframeError
 from fsframe.grammar import parse_stages
 from fsframe.registry import Offer, classifiers, selectors
-from fsframe.registry.importing import declared
+from fsframe.registry.manager import declared
 from fsframe.show.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.table.dataset import Dataset
 

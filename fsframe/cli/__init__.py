@@ -54,7 +54,7 @@ from fsframe.registry import OwnAndPlugins, classifiers, selectors
 
 # Under its own name it would hide the package of commands as an attribute of this one.
 from fsframe.registry import commands as commands_of_plugins
-from fsframe.registry.importing import interrupted
+from fsframe.registry.manager import interrupted
 from fsframe.system import (
     NAME,
     OVER_TIME,

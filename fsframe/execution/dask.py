@@ -28,7 +28,7 @@ from fsframe.execution.engine import (
     found_here,
     refusal,
 )
-from fsframe.registry.importing import needed
+from fsframe.registry.manager import needed
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
 from fsframe.text import printable
 

@@ -14,8 +14,7 @@ import attrs
 
 from fsframe.errors import RequestError
 from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
-from fsframe.registry.importing import guarded_import
-from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginSource
+from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginSource, guarded_import
 from fsframe.registry.registry import (
     Registry,
     classifiers,

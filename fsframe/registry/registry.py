@@ -23,8 +23,15 @@ from fsframe.errors import (
 )
 from fsframe.registry import entries
 from fsframe.registry.entries import CommandEntry, Entry
-from fsframe.registry.importing import guarded_import, interrupted, missing, needed
-from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
+from fsframe.registry.manager import (
+    THIS_PROCESS,
+    LoadedPlugin,
+    PluginManager,
+    guarded_import,
+    interrupted,
+    missing,
+    needed,
+)
 from fsframe.system import in_worker
 from fsframe.text import did_you_mean
 

@@ -20,7 +20,7 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
-from fsframe.registry.importing import declared_exceptions
+from fsframe.registry.manager import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
 from fsframe.table.assembly import Parts, features_only

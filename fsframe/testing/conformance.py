@@ -25,7 +25,7 @@ import numpy as np
 
 from fsframe.errors import DataError, FsframeError, one_line
 from fsframe.params import Parameterised, format_value
-from fsframe.registry.importing import time_limit
+from fsframe.registry.manager import time_limit
 from fsframe.text import counted
 
 

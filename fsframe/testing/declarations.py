@@ -54,7 +54,7 @@ from fsframe.registry import (
     stability_metrics,
     writers,
 )
-from fsframe.registry.importing import declared, declared_exceptions
+from fsframe.registry.manager import declared, declared_exceptions
 from fsframe.table.dataset import Dataset
 from fsframe.testing.conformance import Conformance, Outcome, peak_bytes
 from fsframe.testing.measures import MeasureConformance, StabilityMetricConformance

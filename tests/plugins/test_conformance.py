@@ -19,7 +19,7 @@ import pytest
 import fsframe
 from fsframe.errors import FsframeError
 from fsframe.registry import measures, readers, regressors
-from fsframe.registry.importing import declared
+from fsframe.registry.manager import declared
 from fsframe.show.methods_text import bibtex_of, cited_keys, identifiers, publications
 from fsframe.testing import (
     SelectorConformance,

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from fsframe.cli.commands.offers import plugin_files
-from fsframe.registry import importing
+from fsframe.registry import manager
 from fsframe.registry.entries import Deprecated, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.registry.importing import missing, pip_command
-from fsframe.registry.manager import PluginManager, PluginSource
+from fsframe.registry.manager import PluginManager, PluginSource, missing, pip_command
 from tests.command_line import FAKES, Done
 from tests.same_process import fsframe
 
@@ -176,7 +175,7 @@ def test_extras_are_looked_up_by_what_they_bring():
 
 def test_extras_of_another_package_that_are_absent_are_named(monkeypatch):
     lines = ['thing>=1 ; extra == "fast"', "numpy", 'other; extra == "slow"']
-    monkeypatch.setattr(importing.metadata, "requires", lambda name: lines)
+    monkeypatch.setattr(manager.metadata, "requires", lambda name: lines)
     assert missing(["numpy[fast]"]) == ("thing",)
 
 
