@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import answer_tests, stage_record
-from fsframe.chains.request import memory_route
+from fsframe.chains.request import answer_tests, memory_route, stage_record
 from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns

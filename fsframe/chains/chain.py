@@ -21,11 +21,11 @@ from fsframe.errors import (
 )
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.ranking import Statement
 from fsframe.method.run import Cost, Progress, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import filled, wraps_left
-from fsframe.method.statement import Statement
 from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.storage.spec import Limits

@@ -1,39 +1,374 @@
-"""A request: a chain on a table, the limits of the computation, and the file for the result."""
+"""A request: a chain on a table, the limits of the computation, and the file for the result; how
+its stages are run one by one, its pairs tested, and all of it recorded for the run file and the
+log.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import logging
 import os
+import platform
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from fsframe.atomic import check_destination, existing_file
-from fsframe.chains.recording import record_of
+from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import (
     MemoryShares,
     RunsInSteps,
+    Stage,
+    StageResult,
     registry_of_class,
     route_of,
     shares_of,
 )
-from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
-from fsframe.method.run import Observers, Run, as_number, as_seed, as_size
-from fsframe.registry import observers
-from fsframe.storage import RunRecord, load_run, write_run
+from fsframe.errors import (
+    DataError,
+    Forewarning,
+    FsframeError,
+    FsframeWarning,
+    PluginError,
+    RequestError,
+    StoreError,
+    one_line,
+)
+from fsframe.grammar import format_stages
+from fsframe.method.pair_tests import PAIR_TEST, PairTester, PairTests
+from fsframe.method.run import Observer, Observers, Run, as_number, as_seed, as_size
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.registry import Offer, in_stage, observers, selectors
+from fsframe.registry.registry import stage_words
+from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.checkpoint import Checkpoint
-from fsframe.storage.unit_files import SOFTWARE, Manifest, providers, software
+from fsframe.storage.encoding import fingerprint, release
+from fsframe.storage.unit_bytes import pack_selections, unpack_selections
+from fsframe.storage.unit_files import SOFTWARE, Manifest, Unit, call_key, providers, software
 from fsframe.storage.write import check_run_name
+from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
+from fsframe.table.roles import ROLES
+from fsframe.text import storable_text
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
+
+
+_LOG = logging.getLogger("fsframe.run")
+# Without a handler, Python writes errors to stderr.
+_LOG.addHandler(logging.NullHandler())
+
+
+class RunLog(Observer):
+    """Log start, stages and end of each run as INFO, stored units as DEBUG, warnings as WARNING,
+    failures as ERROR.
+
+    Programs show the log with ``logging.basicConfig(level=logging.INFO)``; commands write it to the
+    file of ``--log``.
+    """
+
+    def run_began(self, run: Mapping[str, Any]) -> None:
+        """Log chain, table and seed."""
+        _LOG.info(
+            "%s on %s (%d × %d), seed %s", run["chain"], run["data"], run["n_samples"],
+            run["n_features"], run["seed"],
+        )  # fmt: skip
+
+    def unit_kept(self, unit: Mapping[str, Any]) -> None:
+        """Log the resamples that were stored."""
+        _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
+
+    def stage_ended(self, number: int, stage: Any) -> None:
+        """Log name, time and number of kept columns, and the warnings of the stage."""
+        kept = "" if stage.selection is None else f": {len(stage.selection.selected)} columns"
+        _LOG.info("%s%s, %.2f s", stage.name, kept, stage.seconds)
+        for warning in stage.warnings:
+            _LOG.warning("%s: %s", stage.name, warning)
+
+    def run_ended(self, record: Any) -> None:
+        """Log the number of kept columns, the digest of the result, and the warnings of the run."""
+        for warning in record.warnings:
+            _LOG.warning("%s", warning)
+        # The digest reads every array of the record.
+        if _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
+
+    def run_failed(self, error: BaseException) -> None:
+        """Log the exception that ended the run."""
+        _LOG.error("%s: %s", type(error).__name__, error)
+
+
+_LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
+
+
+def record_of(
+    chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str, active: Observers
+) -> RunRecord:
+    """Run `chain` on `data`, stage by stage, and return its record.
+
+    With `run.checkpoint`, stages stored there are not computed, and others are added to it. The
+    observers `active` are notified of each stage.
+    """
+    stages: list[StageRecord] = []
+    selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
+    for stage in _recorded_stages(chain, data, run):
+        stages.append(stage)
+        if active:
+            active.notify("stage_ended", len(stages) - 1, stage)
+        if stage.selection is not None:
+            selected, scores = stage.selection.selected, stage.selection.scores
+    parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
+    # Executors of other libraries lack this method: they do not know their workers' fingerprints.
+    others: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
+    mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
+    differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
+    tests, untested = answer_tests(chain.stages, stages, data, run.child(len(chain.stages)))
+    # An evaluation, as a stage, gives this warning itself.
+    said = {warning for stage in stages for warning in stage.warnings}
+    repeated = [text for text in repeated_rows(data) if text not in said]
+    asked = Manifest.of(chain, data, run.entropy, memory=run.route)
+    return RunRecord(
+        chain=asked.chain,
+        data=DataRecord.from_dataset(data, source),
+        stages=tuple(stages),
+        selected=selected,
+        scores=scores,
+        pair_tests=tests,
+        seed=run.entropy,
+        command=storable_text(command),
+        fsframe_version=release("fsframe"),
+        warnings=(
+            *data.warnings,
+            *repeated,
+            *chain.forewarnings(data),
+            *differing,
+            *([untested] if untested else []),
+            *active.warnings,
+        ),
+        environment={
+            **environment(),
+            # Includes plugins in bases, and classes registered in this process.
+            **{k: v for k, v in asked.software.items() if k.startswith(("plugin ", "class "))},
+            "providers": providers(asked.chain),
+            "request": {"sha256": asked.identity, "memory": run.route},
+            **_facts_of_table(data),
+            **({"mixed": mixed} if mixed else {}),
+        },
+    )
+
+
+def _recorded_stages(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageRecord]:
+    """The record of each stage: finished stages from the checkpoint, then computed ones."""
+    keeper = run.checkpoint
+    upstream: Selection | None = None
+    start = 0
+    while keeper is not None and start < len(chain.stages):
+        known = keeper.units(_stage_call(chain, data, run, start, upstream))
+        if not known:
+            break
+        shape = (data.n_features, data.n_samples)
+        (upstream,), seconds = unpack_selections(keeper.load(known[0]), shape)
+        yield stage_record(chain.stages[start], run.child(start), upstream, float(seconds))
+        start += 1
+    steps = chain.steps(data, run, upstream, start)
+    for position in range(start, len(chain.stages)):
+        began = time.perf_counter()
+        result = next(steps)
+        seconds = time.perf_counter() - began
+        if isinstance(result, Selection):
+            if keeper is not None:
+                call = _stage_call(chain, data, run, position, upstream)
+                keeper.commit(Unit(call, 0, 1), pack_selections([result], seconds))
+            upstream = result
+        yield stage_record(chain.stages[position], run.child(position), result, seconds)
+
+
+def _stage_call(
+    chain: RunsInSteps, data: Dataset, run: Run, position: int, upstream: Selection | None
+) -> str:
+    text = format_stages(stage.text for stage in chain.stages[: position + 1])
+    return call_key("stage", text, data, run.child(position), upstream=upstream)
+
+
+def stage_record(stage: Stage, run: Run, result: StageResult, seconds: float = 0.0) -> StageRecord:
+    """The record of a stage for the run file; `run` is the context of the stage, and `seconds` may
+    be left out by an audit, which compares results only."""
+    offer = registry_of_class(type(stage.method)).offer(stage.name)
+    values = stage.method.values()
+    common: dict[str, Any] = {
+        "name": stage.name,
+        "provider": offer.provider,
+        "provider_version": offer.version,
+        "params": {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()},
+        "seconds": seconds,
+        "seed": run.key,
+    }
+    if isinstance(result, Selection):
+        return StageRecord(kind="selector", selection=result, **common)
+    arrays: dict[str, Any] = getattr(result.inner, "arrays", dict)()
+    return StageRecord(kind="classifier", features_in=result.columns, model=arrays, **common)
+
+
+_STRONGEST = 50
+"""Number of pairs with the largest weights that are tested even if their features are not kept."""
+
+
+def tester_offer() -> Offer | None:
+    """The method that tests pairs: the bundled one, else the first by name, else None."""
+    offers = [o for o in selectors.offers() if PAIR_TEST in getattr(o.entry, "gives", ())]
+    bundled = [offer for offer in offers if offer.plugin.source.bundled]
+    return next(iter(bundled or offers), None)
+
+
+Selecting = tuple[Stage, StageRecord, Selection]
+
+
+def answer_tests(
+    stages: Sequence[Stage], records: Sequence[StageRecord], data: Dataset, run: Run
+) -> tuple[PairTestRecord | None, str]:
+    """Test the pairs of kept features, and the pairs with the largest weights.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+        The stages of the chain.
+    records : sequence of StageRecord
+        The results of the stages.
+    data : Dataset
+    run : Run
+        Context of the tests, with a key that no stage has.
+
+    Returns
+    -------
+    tests : PairTestRecord, optional
+        None if there are no pair weights, or the pairs cannot be tested. If the weights come from a
+        stage that tests pairs, its own tests.
+    reason : str
+        Why weighted pairs could not be tested; empty otherwise.
+    """
+    selecting = [
+        (stage, record, record.selection)
+        for stage, record in zip(stages, records, strict=True)
+        if record.selection is not None
+    ]
+    weighed = [each for each in selecting if each[2].pair_weights is not None]
+    if not weighed:
+        return None, ""
+    computed = [each for each in weighed if "pair_weights" not in each[2].carried]
+    made, record, selection = (computed or weighed)[-1]
+    kept = np.sort(selecting[-1][2].selected)
+    if isinstance(made.method, PairTester):
+        with in_stage(type(made.method), made.name):
+            tests = made.method.tests_found(selection)
+        offer = selectors.offer(made.name)
+        return _tests_record(made, offer, record.seed, tests, data), ""
+    testing = tester_offer()
+    weights = weighed[-1][2].pair_weights
+    assert weights is not None
+    listed = [(a, b) for a, b, _ in weights.top(_STRONGEST)]
+    if testing is None or not (listed or kept.size > 1):
+        return None, ""
+    pairs = np.array(listed, dtype=np.intp).reshape(-1, 2)
+    chosen_from = _chosen_from(selecting, made)
+    try:
+        tester = selectors[testing.name]()
+        _check_can_take(tester, data)
+        with in_stage(type(tester), testing.name):
+            tests = tester.test_pairs(data, kept, pairs, chosen_from, run)
+        stage = Stage(testing.name, tester)
+        return _tests_record(stage, testing, run.key, tests, data), ""
+    except FsframeError as error:
+        # The result of the run is valid without the tests.
+        return None, f"pairs were not tested for interaction: {error}"
+
+
+def _chosen_from(selecting: Sequence[Selecting], weighing: Stage) -> int:
+    """Number of pairs in the widest input of a multivariate stage, or of the one with weights."""
+    columns = max(
+        0 if selection.features_in is None else selection.features_in.size
+        for stage, _, selection in selecting
+        if stage is weighing or not getattr(stage.method, "univariate", False)
+    )
+    return columns * (columns - 1) // 2
+
+
+def _check_can_take(tester: Any, data: Dataset) -> None:
+    if not isinstance(tester, PairTester) or not isinstance(tester, Selector):
+        name = getattr(tester, "method_name", lambda: type(tester).__name__)()
+        raise PluginError(f"{name} is declared to test pairs, but has no test_pairs")
+    ignored = "" if data.groups is None else tester.ignores_groups()
+    if ignored:
+        raise DataError(f"rows of one {data.group_name!r} are alike, and {ignored}")
+    for columns, relation in (
+        (data.times, "come one after another"),
+        (data.covariates, "depend on"),
+    ):
+        if columns is not None:
+            names = ", ".join(columns.names)
+            raise DataError(f"rows {relation} {names}, which tests of pairs do not support")
+    tester.check_data(data)
+
+
+def _tests_record(
+    stage: Stage, offer: Offer, key: tuple[int, ...], tests: PairTests, data: Dataset
+) -> PairTestRecord:
+    problems = (
+        tests.problems(data.n_features)
+        if isinstance(tests, PairTests)
+        else [f"{type(tests).__name__} is not a PairTests"]
+    )
+    if problems:
+        said = stage_words(type(stage.method), stage.name)
+        raise PluginError(f"{said} returned invalid tests of pairs: {'; '.join(problems)}")
+    return PairTestRecord(
+        name=stage.name,
+        provider=offer.provider,
+        provider_version=offer.version,
+        seed=key,
+        tests=tests,
+    )
+
+
+def _facts_of_table(data: Dataset) -> dict[str, Any]:
+    """How the table was read, and the kinds and roles that were given to its columns and rows."""
+    facts: dict[str, Any] = {"reading": dict(data.reading)} if data.reading else {}
+    if data.groups is not None:
+        # Without the names of the groups, which may be names of people.
+        codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
+        facts["groups"] = {"name": data.group_name, "number": data.n_groups, "sha256": codes}
+    names = np.array(data.feature_names, dtype=object)
+    kinds = {**dict.fromkeys(names[data.categorical], ColumnKind("nominal")), **data.kinds}
+    if kinds:
+        facts["kinds"] = kinds_as_json(kinds)
+    if data.keep is not None:
+        facts["keep"] = names[data.keep].tolist()
+    if data.weight_name:
+        # A table in parts repeats rows by weight.
+        total = data.n_samples if data.counts is None else int(data.counts.sum())
+        facts["weights"] = {"name": data.weight_name, "sum": total}
+    if data.feature_groups:
+        facts["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}
+    for role, columns in data.side_columns().items():
+        one = ROLES[role].given == "name"
+        facts[role] = columns.names[0] if one else list(columns.names)
+    return facts
+
+
+def environment() -> dict[str, Any]:
+    """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
+    interpreter = {"python": platform.python_version(), "platform": platform.platform()}
+    return interpreter | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())
 
 
 def _threads(given: Any) -> int | None:

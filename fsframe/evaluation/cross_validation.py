@@ -12,10 +12,9 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import most_tables_held
 from fsframe.errors import DataError, FsframeError, RequestError, refuse
-from fsframe.evaluation.folds import FoldTask, gather_folds
+from fsframe.evaluation.folds import FoldTask, Split, gather_folds, inner_places, splits_of, strata
 from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import default_measures, find_measures, least_scores
-from fsframe.evaluation.splits import Split, inner_places, splits_of, strata
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection

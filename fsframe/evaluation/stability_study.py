@@ -12,10 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.folds import kept_by_most
+from fsframe.evaluation.folds import deal, kept_by_most
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import with_parameters
-from fsframe.evaluation.splits import deal
 from fsframe.method.answer import full_ranking
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection

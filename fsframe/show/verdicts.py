@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
-from fsframe.method.ranking import rank_by_score
-from fsframe.method.statement import Statement
+from fsframe.method.ranking import Statement, rank_by_score
 from fsframe.registry import Offer, Registry, find_offer, selectors, stability_metrics
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
@@ -120,7 +119,7 @@ def decisions(record: RunRecord) -> list[Decision]:
 
 def stated(record: RunRecord) -> list[tuple[str, Statement]]:
     """The stages that test, by name, and what each says of a feature: it is relevant, or needed
-    (`fsframe.method.statement`).
+    (`fsframe.method.ranking`).
 
     Empty for evaluations, and if a method is not installed. Stages that can test but only ranked
     are left out: without a level, rows that belong together have no p.

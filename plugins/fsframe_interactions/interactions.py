@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.pair_tests import PairTests
+from fsframe.method.ranking import INTERACTING, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.pair_tests import PairTests
+from fsframe.method.ranking import INTERACTING, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe.resampling.resamples import Base, WrappingSelector, select_resamples

@@ -10,9 +10,16 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import Forewarning, RequestError
-from fsframe.method.ranking import PermutationTest
+from fsframe.method.ranking import (
+    ADDING,
+    INTERACTING,
+    NEEDED,
+    RELEVANT,
+    RELEVANT_PAIR,
+    PermutationTest,
+    Statement,
+)
 from fsframe.method.run import Cost
-from fsframe.method.statement import ADDING, INTERACTING, NEEDED, RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.registry import selectors
 from fsframe.show.display import result_lines, result_object
 from fsframe.show.methods_text import methods_paragraph

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsframe.chains import recording
+from fsframe.chains import request
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import PairWeights, feature_table, pair_table
@@ -175,8 +175,8 @@ def fails(self, data, columns, pairs, chosen_from, run):
     [
         ((Interactions, "test_pairs"), unsound, ["columns a < b", "from 0 to 1"]),
         ((Interactions, "test_pairs"), fails, ["no luck"]),
-        ((recording, "tester_offer"), lambda: selectors.offer("mim"), ["has no test_pairs"]),
-        ((recording, "tester_offer"), lambda: None, []),
+        ((request, "tester_offer"), lambda: selectors.offer("mim"), ["has no test_pairs"]),
+        ((request, "tester_offer"), lambda: None, []),
     ],
     ids=["unsound tests", "an error", "a method that only says so", "nobody"],
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.chains.recording import _tests_record
+from fsframe.chains.request import _tests_record
 from fsframe.chains.stage import Stage
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run

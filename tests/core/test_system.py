@@ -14,7 +14,7 @@ import pytest
 
 from fsframe import system
 from fsframe.errors import StoreError
-from fsframe.storage import lock
+from fsframe.storage import checkpoint
 from tests.command_line import Done
 from tests.same_process import fsframe
 
@@ -228,13 +228,13 @@ def test_the_core_of_the_suite_can_be_collected_and_begun(name, parts, tmp_path)
 
 
 def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(tmp_path, monkeypatch) -> None:
-    held = lock.FolderLock.take(tmp_path)
-    monkeypatch.setattr(lock, "lock_file", lambda descriptor: None)
-    monkeypatch.setattr(lock, "process_exists", lambda pid: None)
+    held = checkpoint.FolderLock.take(tmp_path)
+    monkeypatch.setattr(checkpoint, "lock_file", lambda descriptor: None)
+    monkeypatch.setattr(checkpoint, "process_exists", lambda pid: None)
     with pytest.raises(StoreError, match="If that process is gone, remove"):
-        lock.FolderLock.take(tmp_path)
+        checkpoint.FolderLock.take(tmp_path)
     held.release()
-    lock.FolderLock.take(tmp_path).release()
+    checkpoint.FolderLock.take(tmp_path).release()
 
 
 def test_without_a_flag_that_refuses_links_they_are_looked_for(tmp_path, monkeypatch) -> None:

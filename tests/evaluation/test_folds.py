@@ -15,14 +15,14 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.folds import FoldTask
-from fsframe.evaluation.measuring import interval_within
-from fsframe.evaluation.splits import (
+from fsframe.evaluation.folds import (
+    FoldTask,
     grouped_folds,
     leave_one_out,
     repeated_folds,
     unstratified_folds,
 )
+from fsframe.evaluation.measuring import interval_within
 from fsframe.evaluation.summary import summarise
 from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups

@@ -39,7 +39,6 @@ import numpy as np
 import fsframe.atomic as atomic_module
 import fsframe.resampling.dispatch as batches_module
 import fsframe.storage.checkpoint as checkpoint_module
-import fsframe.storage.lock as lock_module
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.storage.checkpoint import Checkpoint
@@ -51,8 +50,7 @@ CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"
 # Every system call by which the program changes a disk; its states lie between two of them.
 CALLS = {
     atomic_module: ("open", "write", "fsync", "link", "replace", "unlink"),
-    checkpoint_module: ("unlink", "rmdir", "replace"),
-    lock_module: ("open", "pwrite", "ftruncate", "unlink"),
+    checkpoint_module: ("open", "pwrite", "ftruncate", "unlink", "rmdir", "replace"),
 }
 
 

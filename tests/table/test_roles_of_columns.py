@@ -9,7 +9,7 @@ from scipy import stats
 import fsframe
 from fsframe import Chain, Dataset, read
 from fsframe.errors import DataError
-from fsframe.evaluation.splits import folds_in_time
+from fsframe.evaluation.folds import folds_in_time
 from fsframe.evaluation.summary import summarise
 from fsframe.resampling.groups import rotated_labels
 from fsframe.storage import load_run

@@ -33,7 +33,7 @@ def info(as_json: bool) -> None:
     Example:
       fsframe info
     """
-    from fsframe.chains.recording import environment
+    from fsframe.chains.request import environment
     from fsframe.method.run import DEFAULT_MEMORY
     from fsframe.system import available_processors, missing_protections
     from fsframe.table.text_file import memory_bound

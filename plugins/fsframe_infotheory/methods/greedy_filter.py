@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.ranking import PermutationTest
+from fsframe.method.ranking import ADDING, PermutationTest, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
-from fsframe.method.statement import ADDING, Statement
 from fsframe.params import choice, integer, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins, cached_bytes

@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError
+from fsframe.method.ranking import NEEDED, RELEVANT, Statement
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.statement import NEEDED, RELEVANT, Statement
 from fsframe.params import integer, optional, param
 from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset

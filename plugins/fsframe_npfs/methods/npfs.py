@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from fsframe.errors import RequestError
+from fsframe.method.ranking import RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.statement import RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.resampling.resamples import Base, CountNull, too_many
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import (

@@ -14,7 +14,7 @@ from scipy.stats import norm, rankdata
 
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError
-from fsframe.method.statement import NEEDED, RELEVANT
+from fsframe.method.ranking import NEEDED, RELEVANT
 from fsframe_npfs.engine.bounds import (
     BOUNDS,
     bound_of_sizes,

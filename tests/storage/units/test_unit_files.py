@@ -16,7 +16,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import StoreError
-from fsframe.storage.lock import FolderLock, Holder
+from fsframe.storage.checkpoint import FolderLock, Holder
 from fsframe.storage.unit_files import (
     Manifest,
     Unit,
@@ -167,7 +167,7 @@ def test_a_second_lock_on_a_folder_is_refused_and_says_who_holds_it(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from fsframe.storage.lock import FolderLock
+from fsframe.storage.checkpoint import FolderLock
 lock = FolderLock.take(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)
@@ -223,7 +223,7 @@ def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_
 
 
 def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
-    monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
+    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
     lock = FolderLock.take(tmp_path)
     with pytest.raises(StoreError, match="in use by another run of this process"):
         FolderLock.take(tmp_path)
@@ -243,7 +243,7 @@ def test_a_lock_of_another_container_is_respected_where_the_kernel_cannot_tell(
 ):
     leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
     # Where the file system has no locks: the number means another process there.
-    monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
+    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
     with pytest.raises(StoreError, match=r"process 7 on container.*remove .*lock"):
         FolderLock.take(tmp_path)
 
@@ -252,7 +252,7 @@ def test_a_lock_of_this_machine_is_respected_whatever_the_machine_is_called(tmp_
     with subprocess.Popen(["sleep", "60"]) as other:
         started = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
         leave_lock(tmp_path, host="before", pid=other.pid, started=started)
-        monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
+        monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
         with pytest.raises(StoreError, match=f"process {other.pid} on before"):
             FolderLock.take(tmp_path)
         other.kill()
