@@ -242,14 +242,17 @@ def make_problem(
         summary=summary,
         threads=threads,
     )
-    blank = prepared.blank
-    if blank.size:
-        first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
-        notes = (
-            *notes,
-            f"no score for {counted(blank.size, 'column')} without any value, first {first!r}",
-        )
+    blank = prepared.blank if columns is None else columns[prepared.blank]
+    notes = (*notes, *without_scores(blank, data))
     return with_target(method, prepared, labels, order, run, draw, mask, notes)
+
+
+def without_scores(columns: NDArray[np.intp], data: Dataset) -> tuple[str, ...]:
+    """The warning about columns that have no value, and so no score; none if there are none."""
+    if not columns.size:
+        return ()
+    first = data.feature_names[columns[0]]
+    return (f"no score for {counted(columns.size, 'column')} without any value, first {first!r}",)
 
 
 def table_values(

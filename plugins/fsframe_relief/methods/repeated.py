@@ -16,10 +16,15 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, count_or_fraction, integer, param, real
 from fsframe.resampling.resamples import Base, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
-from fsframe.text import counted
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Rule
-from fsframe_relief.methods.problem import Problem, discrete_columns, make_problem, table_values
+from fsframe_relief.methods.problem import (
+    Problem,
+    discrete_columns,
+    make_problem,
+    table_values,
+    without_scores,
+)
 from fsframe_relief.methods.variants import ReliefSelector
 
 ROUNDING = 1e-12
@@ -227,12 +232,11 @@ class Vls(ReliefSelector):
             run.progress(t + 1, self.rounds, "rounds")
             if len(cuts) == 1:
                 break
-        if np.isnan(best).any():
-            notes = (
-                f"no score for {counted(int(np.isnan(best).sum()), 'column')} without any value",
-            )
-            problem = attrs.evolve(problem, notes=problem.notes + notes)
-        return self.finish(problem, best, run)
+        # The last part has said so of its own columns.
+        told = without_scores(columns[problem.columns.blank], data)
+        others = tuple(note for note in problem.notes if note not in told)
+        notes = (*others, *without_scores(np.flatnonzero(np.isnan(best)), data))
+        return self.finish(attrs.evolve(problem, notes=notes), best, run)
 
 
 @attrs.frozen(kw_only=True)

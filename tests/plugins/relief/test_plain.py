@@ -165,6 +165,18 @@ def test_vls_keeps_the_largest_score_over_disjoint_subsets(table, subset, rounds
     np.testing.assert_allclose(select(text, table, run=run).scores, best, rtol=0, atol=1e-12)
 
 
+def test_vls_says_once_which_columns_have_no_value():
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    X[:, [2, 5]] = np.nan
+    data = Dataset.from_arrays(X, np.arange(40) % 2)
+    # The last part of a round has none of them, one or both.
+    for seed in range(4):
+        result = fsframe.Chain.parse("vls:subset=3,rounds=1").select(data, seed=seed)
+        assert np.isnan(result.scores[[2, 5]]).all()
+        said = [note for note in result.warnings if "score" in note]
+        assert said == ["no score for 2 columns without any value, first 'f3'"], seed
+
+
 @EXAMPLES
 @given(table=tables(), drop=st.integers(1, 3), top=st.integers(1, 3))
 def test_turf_drops_the_worst_of_each_round(table, drop, top):
