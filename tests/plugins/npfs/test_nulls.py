@@ -23,6 +23,7 @@ from fsframe_npfs import plain
 from fsframe_npfs.engine.decisions import (
     adjusted,
     decide_by_centred_counts,
+    decide_by_tail,
     level_of_one_test,
     shrinkage_factor,
 )
@@ -35,6 +36,7 @@ from fsframe_npfs.engine.nulls import (
     permutation_tail,
     poisson_binomial_tail,
     selection_tail,
+    settled,
 )
 from fsframe_npfs.methods.npfs import Npfs
 from tests.grids import diagonal, slow
@@ -114,6 +116,21 @@ def test_level_of_one_test_rejects_what_the_adjusted_values_reject(p, correction
     # Where p equals its level up to rounding either answer is right.
     clear = np.abs(p - level) > 1e-12
     np.testing.assert_array_equal((p <= level)[clear], (adjusted(p, correction) <= alpha)[clear])
+
+
+def test_the_level_is_that_of_the_tails_that_decide():
+    # With ≥, the tail above each count decides: three of four are then within the level.
+    verdicts = decide_by_tail(
+        np.array([5, 5, 5, 0]), binomial_tail(10, 0.3), alpha=0.1, correction="bh", tests=4,
+        at_least=True,
+    )  # fmt: skip
+    assert verdicts.level == pytest.approx(0.075)
+    assert verdicts.relevant.tolist() == [True, True, True, False]
+
+
+def test_a_count_is_settled_if_its_whole_interval_is_on_one_side():
+    counts = np.array([0, 40, 50, 60, 100])
+    assert settled(counts, 100, np.full(5, 50), 0.05, 1).tolist() == [True, *[False] * 3, True]
 
 
 def test_hoeffding_interval_covers_at_its_rate():

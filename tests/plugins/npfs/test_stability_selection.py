@@ -123,6 +123,18 @@ def test_a_given_threshold_reports_its_bound():
     assert found.tables["false-selections-bound"][0] == expected_false(30, 20, 5.0, 60, "auto")
 
 
+@pytest.mark.parametrize("bound", ["r-concave", "permutation"])
+def test_features_chosen_exactly_as_often_as_the_threshold_are_kept(bound):
+    data = Dataset.from_arrays(np.random.default_rng(0).normal(size=(40, 8)), np.arange(40) % 2)
+    text = "cpss:base=anova-f:top=3,pairs=5,threshold={:g},bound=" + bound
+    often = Chain.parse(text.format(0.6)).select(data).scores
+    threshold = np.sort(often)[-2]
+    assert 0.5 < threshold < 1
+    selection = Chain.parse(text.format(threshold)).select(data)
+    assert set(selection.selected) == set(np.flatnonzero(often >= threshold))
+    assert selection.tables["threshold"] == threshold
+
+
 def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep():
     data = noise(2, 100, 40)
     found = Chain.parse("anova-f:top=30 cpss:pairs=10").select(data, seed=0)
