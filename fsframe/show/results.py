@@ -159,7 +159,7 @@ class SelectionResult(RunRecord):
         RequestError
             If the chain ends with a classifier: a run does not store fitted classifiers.
         """
-        from fsframe.sklearn.chain_estimators import fitted_selector
+        from fsframe.sklearn.generated import fitted_selector
 
         selections = [stage.selection for stage in self.stages if stage.selection is not None]
         if len(selections) < len(self.stages):
@@ -307,7 +307,7 @@ class EvaluationResult(_ProtocolResult):
             If the folds chose among several chains (``mim:top={5,10} knn``): a search over these,
             with the same number of inner folds; if rows were grouped, `fit` takes ``groups=``.
         """
-        from fsframe.sklearn.chain_estimators import unfitted_predictor
+        from fsframe.sklearn.generated import unfitted_predictor
 
         folds = self.stages[-1].params.get("inner_folds")
         settings = {

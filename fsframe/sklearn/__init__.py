@@ -21,9 +21,9 @@ from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.text import did_you_mean
 
 _HOME = {
-    "ChainClassifier": "fsframe.sklearn.chain_estimators",
-    "ChainRegressor": "fsframe.sklearn.chain_estimators",
-    "ChainSelector": "fsframe.sklearn.chain_estimators",
+    "ChainClassifier": "fsframe.sklearn.generated",
+    "ChainRegressor": "fsframe.sklearn.generated",
+    "ChainSelector": "fsframe.sklearn.generated",
     "FsframeWarning": "fsframe.errors",
     "estimator": "fsframe.sklearn.generated",
 }

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import fsframe as package
 import fsframe.cli as command_line
 from fsframe.cli import cli, main
-from fsframe.cli.commands import machine as warming
-from fsframe.cli.commands.machine import (
+from fsframe.cli.commands import offers as warming
+from fsframe.cli.commands.offers import (
     CompilationResult,
     compile_families,
     compiled_families,

@@ -17,7 +17,7 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.cli import cli
-from fsframe.cli.commands import machine as warming
+from fsframe.cli.commands import offers as warming
 from tests.command_line import Done, environment
 from tests.command_line import fsframe as fsframe_apart
 from tests.same_process import fsframe as run

@@ -197,7 +197,7 @@ CORE = Path(fsframe.__file__).parent
 
 EXCEPTIONS = {
     # The default of a constructor that users see.
-    "sklearn/chain_estimators.py": {"immigrate", "immigrate margin", "rrelieff knn:k=5"},
+    "sklearn/generated.py": {"immigrate", "immigrate margin", "rrelieff knn:k=5"},
     # Examples in usage lines and messages.
     "cli/commands/chains.py": {"immigrate", "immigrate margin", "immigrate:top=5 "},
     # A base for any stage that resamples: it takes classes and numbers.

@@ -15,7 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import PairWeights
 from fsframe.show import comparison_results, plots
-from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features, resampling
+from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features
 from fsframe.table.dataset import Dataset
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
@@ -244,7 +244,7 @@ def test_a_legend_of_many_chains_leaves_the_axes_their_height(runs):
 def test_features_that_are_not_drawn_are_counted(runs):
     panel = plots.test_statistics(runs["npfs"], most=2).axes[0]
     relevant = runs["npfs"].selected.size
-    few = resampling._tests(runs["npfs"]).relevant.size
+    few = evaluations._tests(runs["npfs"]).relevant.size
     more = f"{few - 2} more were tested, {max(0, relevant - 2)} of them relevant"
     assert panel.get_xlabel() == f"the 2 strongest ({more})"
     panel = plots.bootstrap_matrix(runs["npfs"], most=1).axes[0]
@@ -291,7 +291,7 @@ def test_senseless_numbers_are_drawn_or_refused():
     assert plots.figure_bytes(plots.ranked_scores(odd))
     with pytest.raises(RequestError, match="no weights of pairs"):
         plots.pair_matrix(odd)
-    assert resampling._run_labels([record, odd])[0].endswith("seed 1")
+    assert evaluations._run_labels([record, odd])[0].endswith("seed 1")
 
 
 def test_the_label_of_a_colour_bar_is_whole_whatever_it_holds() -> None:

@@ -13,7 +13,7 @@ _LISTED = {
     "check": ("offers", "Run the conformance tests of something that a plugin offers."),
     "compare": ("comparisons", "Compare how well several chains predict."),
     "evaluate": ("chains", "Estimate how well a chain predicts, and its stability."),
-    "info": ("machine", "Show the versions, folders and limits in use."),
+    "info": ("offers", "Show the versions, folders and limits in use."),
     "inspect": ("tables", "Describe a table, and suggest a chain to start with."),
     "methods": ("offers", "List the available methods, or explain one."),
     "new-plugin": ("offers", "Write a plugin of any kind, to start from."),
@@ -27,7 +27,7 @@ _LISTED = {
     "study": ("comparisons", "Run a study that a TOML file describes."),
     "table": ("results", "Export the results of a run, by feature or by pair, as a table."),
     "verify": ("runs", "Check the integrity of run files."),
-    "warm": ("machine", "Compile the numerical kernels before the first run."),
+    "warm": ("offers", "Compile the numerical kernels before the first run."),
 }
 """Command → the module that defines it, and its line in ``fsframe --help``."""
 
