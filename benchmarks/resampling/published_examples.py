@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from fsframe import Chain, Dataset
-from fsframe_npfs.engine.bounds import expected_false, least_count
+from fsframe_npfs.methods.halves import expected_false, least_count
 
 PUBLISHED = {
     "unimodal": (

@@ -19,7 +19,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.testing.tables import assert_equal
-from fsframe_infotheory.engine import shards
+from fsframe_infotheory.engine import part_counts
 from fsframe_interactions.engine import bit_rows, screen
 from tests.grids import shortened
 from tests.plugins.shared import CODES, divided, mixed_table
@@ -90,8 +90,8 @@ KEPT = [
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "SHARD_ROWS", 128)
-    monkeypatch.setattr(shards, "GROUP", 8)
+    monkeypatch.setattr(part_counts, "SHARD_ROWS", 128)
+    monkeypatch.setattr(part_counts, "GROUP", 8)
     monkeypatch.setattr(bit_rows, "SHARD_ROWS", 75)
     # So that the threshold rises while some pairs are still to come.
     monkeypatch.setattr(screen, "TILE", 1)
@@ -162,7 +162,7 @@ def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
     family, text, tmp_path, monkeypatch
 ):
     module, name, files = {
-        "infotheory": (shards, "_new_shards", ("000001.shard", "index")),
+        "infotheory": (part_counts, "_new_shards", ("000001.shard", "index")),
         "interactions": (bit_rows, "_write_new", ("planes", "index")),
     }[family]
     data = divided(mixed_table(*FAMILIES[family].without), tmp_path / "p", (300,))

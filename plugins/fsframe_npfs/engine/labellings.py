@@ -26,7 +26,7 @@ from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.resample_counts import BootstrapSampler
+from fsframe_npfs.engine.nulls import BootstrapSampler
 
 # A column in which d rows differ from the mode is constant in a bootstrap with probability about
 # exp(-d); above this d that never happens in practice.
@@ -325,7 +325,7 @@ class BootstrapDraws:
     labellings, numbers : (m,) int
         Labelling of each resample (0 for the true label), and its number b within it.
     fraction, stratify, times
-        As in `fsframe_npfs.engine.resample_counts.BootstrapSampler`.
+        As in `fsframe_npfs.engine.nulls.BootstrapSampler`.
     null : str
         Name of the null that permutes the labels.
     """

@@ -19,8 +19,11 @@ from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 from fsframe.text import some_of
-from fsframe_npfs.engine.bounds import (
+from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
+from fsframe_npfs.engine.nulls import BootstrapSampler
+from fsframe_npfs.methods.halves import (
     BOUNDS,
+    HalvesSelector,
     complete_ranks,
     expected_false,
     integrate_paths,
@@ -32,9 +35,6 @@ from fsframe_npfs.engine.bounds import (
     pooled_expected,
     rates_of,
 )
-from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
-from fsframe_npfs.engine.resample_counts import BootstrapSampler
-from fsframe_npfs.methods.halves import HalvesSelector
 
 
 @attrs.frozen(kw_only=True)
@@ -158,7 +158,7 @@ class Cpss(HalvesSelector):
     are kept, or if a class has few of the rows and scores are signed (1.2 to 1.7 false ones with
     `relieff:top=5` on 20 features and a class of 5 to 15 % of 300 rows), that of both with blocks
     of copied columns; warnings say so. "auto" is our departure: the share τ must be large enough
-    for both "r-concave" and normal scores (`fsframe_npfs.engine.bounds.normal_false`), signed ones
+    for both "r-concave" and normal scores (`fsframe_npfs.methods.halves.normal_false`), signed ones
     if a class has less than a fifth of the rows and the base does not fit all features at once;
     near-copies of other columns must reach the share that "worst-case" requires, and are not kept
     where there is none. "permutation" repeats
@@ -166,7 +166,7 @@ class Cpss(HalvesSelector):
     select, for the smallest τ reached by at most `false_selections` features per labelling, the
     true one included. If the label depends on no feature, at most that many are kept in
     expectation, for any base and any dependence of the features
-    (`fsframe_npfs.engine.bounds.pooled_expected`); it does not say that a feature is needed, and
+    (`fsframe_npfs.methods.halves.pooled_expected`); it does not say that a feature is needed, and
     promises nothing about irrelevant features if others are relevant. What a selection means is up
     to the base: with `lasso`, that the feature is needed given the others; with a filter, that it
     is relevant by itself. The bound is small only if the base keeps few features: at most √p of p

@@ -167,7 +167,7 @@ def scores_over_parts(
             run.progress(done, len(drawn), "targets compared with all rows")
         waiting = np.concatenate(left)
         capacity, listed = min(8 * capacity, len(y)), 5 * LISTED
-    from fsframe_relief.engine.part_kernels import UNIT
+    from fsframe_relief.engine.distance_kernels import UNIT
 
     scores = np.zeros(len(summary.low))
     scores[np.concatenate([real, codes])] = total / UNIT
@@ -230,7 +230,7 @@ class _Search:
 
         As `fsframe_relief.engine.neighbour_kernels.nearest_weights`, which has all rows.
         """
-        from fsframe_relief.engine.part_kernels import TIE
+        from fsframe_relief.engine.distance_kernels import TIE
 
         nearer = best < (edge * (1 - TIE))[:, :, None]
         left = self.k - nearer.sum(axis=2)
@@ -252,7 +252,7 @@ class _Search:
 
     def _by_distance(self, best: Floats, d: Floats) -> Floats:
         """The weight of a neighbour at distance d among those of `best`, before ties share."""
-        from fsframe_relief.engine.part_kernels import TIE
+        from fsframe_relief.engine.distance_kernels import TIE
 
         if self.rule.weighting == "equal":
             return np.ones_like(d)
@@ -306,7 +306,7 @@ class NearRows(NamedTuple):
 
         Then the k-th smallest (or the last; −1 without any), and how many rows are as far as that.
         """
-        from fsframe_relief.engine import part_kernels as kernels
+        from fsframe_relief.engine import distance_kernels as kernels
 
         k = self.smallest.shape[2]
         best = np.full((*self.sizes.shape, most), np.inf)
@@ -333,7 +333,7 @@ class NearRows(NamedTuple):
         at_edge: Floats,
     ) -> Places:
         """The neighbours' contribution to every column, as integers."""
-        from fsframe_relief.engine import part_kernels as kernels
+        from fsframe_relief.engine import distance_kernels as kernels
 
         owners, numbers, weights = kernels.listed_weights(self, best, edge, weight, at_edge)
         order = np.argsort(numbers, kind="stable")
@@ -357,7 +357,7 @@ def near_rows(
     `own` are the numbers of their rows, which are no neighbours of themselves, `mine` their
     classes. O(b n p) time. Memory: 16 bytes for each place of a list, and a block of rows.
     """
-    from fsframe_relief.engine import part_kernels as kernels
+    from fsframe_relief.engine import distance_kernels as kernels
 
     rows, pooled = search.rows, search.rule.pooled
     near = NearRows.empty(len(targets), search.n_groups, capacity, search.k)

@@ -15,7 +15,7 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table import columns_seen
 from fsframe.testing.tables import assert_equal
-from fsframe_infotheory.engine import shards, sparse_table
+from fsframe_infotheory.engine import part_counts, sparse_table
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.part_counts import encode_parts
@@ -24,8 +24,8 @@ from tests.plugins.shared import ROWS, divided, mixed_table
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "SHARD_ROWS", 128)
-    monkeypatch.setattr(shards, "GROUP", 8)
+    monkeypatch.setattr(part_counts, "SHARD_ROWS", 128)
+    monkeypatch.setattr(part_counts, "GROUP", 8)
 
 
 def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
 from fsframe_npfs.engine.labellings import DRAWS, BootstrapDraws
-from fsframe_npfs.engine.resample_counts import (
+from fsframe_npfs.engine.nulls import (
     BootstrapSampler,
     half_counts,
     max_shards,

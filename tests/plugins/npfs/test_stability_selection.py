@@ -15,7 +15,14 @@ from scipy.stats import norm, rankdata
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError
 from fsframe.method.ranking import NEEDED, RELEVANT
-from fsframe_npfs.engine.bounds import (
+from fsframe_npfs.engine.labellings import DRAWS
+from fsframe_npfs.engine.nulls import (
+    Permutation,
+    complementary_halves,
+    said_of_drift,
+    stretches_of_time,
+)
+from fsframe_npfs.methods.halves import (
     BOUNDS,
     bound_of_sizes,
     complete_ranks,
@@ -28,9 +35,6 @@ from fsframe_npfs.engine.bounds import (
     normal_false,
     pooled_expected,
 )
-from fsframe_npfs.engine.labellings import DRAWS
-from fsframe_npfs.engine.nulls import Permutation, said_of_drift, stretches_of_time
-from fsframe_npfs.engine.resample_counts import complementary_halves
 from fsframe_npfs.methods.stability_selection import Cpss, Ensemble, Ipss, near_copies
 from tests.grids import slow
 from tests.plugins.shared import people
