@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from fsframe_sklearn.linear_models import Problem, largest_penalty, solve
+from fsframe_sklearn.penalised import Problem, largest_penalty, solve
 
 SHAPES = ((120, 40), (60, 1000), (1000, 60), (5000, 60), (5000, 200), (50_000, 60))
 

@@ -25,7 +25,7 @@ from fsframe_sklearn.estimators import (
     seed_estimator,
     takes_missing,
 )
-from fsframe_sklearn.linear_models import Levels, indicators, learn_levels
+from fsframe_sklearn.penalised import Levels, indicators, learn_levels
 
 _FOR_CLASSES = {"chi2", "f_classif", "f_oneway", "mutual_info_classif"}
 _FOR_NUMBERS = {"f_regression", "r_regression", "mutual_info_regression"}

@@ -20,9 +20,8 @@ from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
 from fsframe_interactions import product_term
 from fsframe_interactions.engine.contingency_tables import false_discovery_rates
-from fsframe_interactions.interactions import Interactions
+from fsframe_interactions.interactions import Interactions, InteractionsSplit, choosing_half
 from fsframe_interactions.product_term import product_pairs, robust_tests
-from fsframe_interactions.split import InteractionsSplit, choosing_half
 from tests.plugins.shared import divided, mixed_table, people
 
 

@@ -18,9 +18,9 @@ from fsframe.method.stability_metric import StabilityMetric
 from fsframe_stability import plain as plain_programs
 from fsframe_stability.agreement import (
     Overlap,
+    expected_canberra,
     intersection_law,
 )
-from fsframe_stability.rankings import expected_canberra
 
 metrics = fsframe.stability_metrics
 
