@@ -1,4 +1,4 @@
-"""Many short fits, one after the other or in threads: `fsframe.kernels.threads.SHORT`.
+"""Many short fits, one after the other or in threads: `fsframe.kernels.SHORT`.
 
     python benchmarks/resampling/short_fits.py
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.kernels import threads
+from fsframe import kernels
 
 RESULTS = Path(__file__).parent / "results" / "short_fits.csv"
 RUNS = [
@@ -28,7 +28,7 @@ RUNS = [
     ("immigrate", 200, 20),
     ("immigrate", 300, 30),
 ]
-WAYS = {"always in threads": 0.0, "as now": threads.SHORT, "one by one": float("inf")}
+WAYS = {"always in threads": 0.0, "as now": kernels.SHORT, "one by one": float("inf")}
 FITS = "npfs:n=5,permutations=40"
 
 
@@ -44,7 +44,7 @@ def main() -> None:
         row: dict[str, object] = {"method": name, "rows": n, "columns": p}
         kept = set()
         for way, short in WAYS.items():
-            threads.SHORT = short
+            kernels.SHORT = short
             seconds = []
             for _ in range(3):
                 before = time.perf_counter()

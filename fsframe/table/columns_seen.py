@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 
 _WINDOW = 8192
 """How many consecutive whole numbers are tracked: twice the longest range of levels, so that the

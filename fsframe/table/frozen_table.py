@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.kernels.threads import read_ahead
+from fsframe.kernels import read_ahead
 from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles

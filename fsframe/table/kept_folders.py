@@ -38,7 +38,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.remarks import remark
 from fsframe.system import create_file, distrust_folder, open_for_reading, user_number
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.system import available_processors
 from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.cells import Missing

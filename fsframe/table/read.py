@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -16,7 +16,6 @@ from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
 from fsframe.table.array_files import LARGE, ArrayColumns, cannot_leave_rows_out, load_arrays
 from fsframe.table.cells import Sheet
-from fsframe.table.column_facts import Contents
 from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
 from fsframe.table.dataset import Dataset, dataset_of
@@ -34,11 +33,14 @@ from fsframe.table.reader import (
     table_name,
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
-from fsframe.table.samples import AboutSamples, with_samples
-from fsframe.table.sheet import load_sheet
+from fsframe.table.sheet import AboutSamples, load_sheet, with_samples
 from fsframe.table.table_columns import Table
 from fsframe.table.text_file import is_number, load_text, memory_bound
 from fsframe.text import some_of
+
+if TYPE_CHECKING:
+    # What a run does not need of a table.
+    from fsframe.table.column_facts import Contents
 
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}
 _LABEL = "class"
@@ -351,6 +353,8 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
     `form` are fields of `fsframe.table.reader.Form`. DataError if the file is not a table: missing,
     damaged, rows of different lengths. O(n log n) per column, for the number of different values.
     """
+    from fsframe.table.column_facts import Contents
+
     try:
         source = open_table(path, Form(**form), label=label)
     except DataError:

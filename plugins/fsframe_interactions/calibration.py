@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri, softmax
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows, rows_by_class

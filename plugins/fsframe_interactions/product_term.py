@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail

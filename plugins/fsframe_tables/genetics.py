@@ -16,8 +16,7 @@ from fsframe.errors import DataError
 from fsframe.table.dialect import unquote
 from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.reader import ArrayTable, Form, Reader
-from fsframe.table.samples import AboutSamples, with_samples
-from fsframe.table.sheet import load_sheet
+from fsframe.table.sheet import AboutSamples, load_sheet, with_samples
 from fsframe.table.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed
 

@@ -16,7 +16,7 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.parts import CACHE_FOLDER
 from fsframe.table.row_readers import _ReusedMemory

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.bit_counts import LANES, at, count_rows, shifted
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser, equal_width_edges

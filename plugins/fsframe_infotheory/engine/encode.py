@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.bit_counts import LANES
-from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins, RawColumns, TableBytes, cached_bytes, class_masks

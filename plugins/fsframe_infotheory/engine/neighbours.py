@@ -13,8 +13,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.entropy import clogc

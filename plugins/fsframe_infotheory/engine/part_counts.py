@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
+from fsframe.kernels import in_order, in_threads, read_ahead
 from fsframe.kernels.bit_counts import LANES
-from fsframe.kernels.threads import in_order, in_threads, read_ahead
 from fsframe.method.run import Run
 from fsframe.resampling.dispatch import equal_parts, over_parts
 from fsframe.system import available_processors

@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
+from fsframe.kernels import in_threads
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.resampling.dispatch import equal_parts, over_parts
 from fsframe.table.dataset import Dataset

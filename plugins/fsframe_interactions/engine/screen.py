@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fsframe.kernels import in_threads
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.contingency_tables import (

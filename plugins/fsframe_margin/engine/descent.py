@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe_margin.engine import neighbour_shares, pair_blocks, updates
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.neighbour_shares import SMALLEST_STEP, Arc, descends, factors, first_step

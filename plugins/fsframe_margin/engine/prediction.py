@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe_margin.engine import linear_kernels

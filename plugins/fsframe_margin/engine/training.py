@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import integer, optional, param

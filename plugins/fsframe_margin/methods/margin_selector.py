@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
-from fsframe.kernels.threads import fits_in_threads
+from fsframe.kernels import fits_in_threads
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_order, in_threads
+from fsframe.kernels import in_order, in_threads
 from fsframe.table.dataset import RowSource
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe_relief.engine.columns import CACHED, ROW_BLOCK, Columns, row_block, run_blocks
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 

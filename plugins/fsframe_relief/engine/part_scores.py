@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe_relief.engine.columns import scaled
 from fsframe_relief.engine.neighbours import Nearest, Target, class_factors

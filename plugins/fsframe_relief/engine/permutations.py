@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels import in_threads
 from fsframe.method.ranking import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns

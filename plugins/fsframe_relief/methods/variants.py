@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import fits_in_threads
+from fsframe.kernels import fits_in_threads
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
