@@ -1,4 +1,4 @@
-"""Compiled functions and their cache, counts of bits, and threads."""
+"""Compiled functions and their cache, counts of bits, and work in parallel threads."""
 
 from __future__ import annotations
 
