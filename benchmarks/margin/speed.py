@@ -103,8 +103,7 @@ def part_fit(options: argparse.Namespace) -> None:
 
     from fsframe.method.run import Run
     from fsframe_margin.engine.margins import PairSpace
-    from fsframe_margin.engine.parallel import one_blas_thread
-    from fsframe_margin.engine.training import take_training
+    from fsframe_margin.engine.training import one_blas_thread, take_training
     from fsframe_margin.methods.immigrate import descend
 
     rate = gemm_rate()

@@ -31,8 +31,7 @@ from fsframe_margin.engine.neighbour_shares import (
     exp_nonpositive,
 )
 from fsframe_margin.engine.pair_blocks import upper_tiles
-from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
-from fsframe_margin.engine.training import SQUARES, Indicators, Training
+from fsframe_margin.engine.training import SQUARES, STORED_ROWS, Indicators, RowChunks, Training
 
 Floats = NDArray[np.float64]
 

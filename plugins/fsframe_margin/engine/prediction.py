@@ -15,8 +15,7 @@ from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe_margin.engine import linear_kernels
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.parallel import workers_within
-from fsframe_margin.engine.training import Training, take_training
+from fsframe_margin.engine.training import Training, take_training, workers_within
 
 Floats = NDArray[np.float64]
 

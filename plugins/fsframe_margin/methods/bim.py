@@ -16,15 +16,14 @@ from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import Parameterised, choice, flag, integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import (
     Training,
+    one_blas_thread,
     prototypes_parameter,
     training_of,
     with_prototypes,
 )
-from fsframe_margin.engine.updates import RULES
-from fsframe_margin.methods.immigrate import TOLERANCE, descend
+from fsframe_margin.methods.immigrate import RULES, TOLERANCE, descend
 from fsframe_margin.methods.immigrate_fit import dense_start
 from fsframe_margin.methods.margin_selector import (
     SAMPLE,

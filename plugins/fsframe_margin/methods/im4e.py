@@ -14,9 +14,7 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.training import Training
-from fsframe_margin.engine.updates import gain
+from fsframe_margin.engine.training import Training, one_blas_thread
 from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector, carried
 
 if TYPE_CHECKING:
@@ -387,7 +385,7 @@ def descend_im4e(
     linear form over the simplex, so the plain iteration need not lower the cost; the line search
     stops if its direction is not a descent direction.
     """
-    from fsframe_margin.engine.descent import SMALLEST_STEP, DescentState
+    from fsframe_margin.engine.descent import SMALLEST_STEP, DescentState, gain
 
     ridge = 0.0 if penalty is None else penalty
     point = space.point(start, sigma)

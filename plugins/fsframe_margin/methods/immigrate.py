@@ -15,9 +15,7 @@ from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.training import Training
-from fsframe_margin.engine.updates import RULES
+from fsframe_margin.engine.training import Training, one_blas_thread
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector
 
@@ -29,6 +27,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
+
+RULES = ("elementwise", "psd", "psd-clip")
+"""Interpretations of the constraint on W, by which `engine.descent.update` makes its target."""
 
 TOLERANCE = 1e-4
 """Relative change of the cost at which a descent with a line search stops by default."""

@@ -13,9 +13,7 @@ from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.training import Training, differences
-from fsframe_margin.engine.updates import elementwise
+from fsframe_margin.engine.training import Training, differences, one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
 
     `space` uses the linear measure.
     """
-    from fsframe_margin.engine.descent import DescentState
+    from fsframe_margin.engine.descent import DescentState, elementwise
 
     state = DescentState(space.point(start, sigma), np.nan, max_iter=max_iter)
     while state.updates < max_iter:
@@ -175,7 +173,7 @@ class Lfe(MarginSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.updates import positive_semidefinite
+        from fsframe_margin.engine.descent import positive_semidefinite
 
         training = self._training(data, upstream, margins=True)
         size = training.varying.size

@@ -18,15 +18,16 @@ from fsframe.method.selector import Selector
 from fsframe.method.stage_view import drawn_rows
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread, workers_within
 from fsframe_margin.engine.training import (
     Training,
+    one_blas_thread,
     prototypes_over_parts,
     prototypes_parameter,
     require_margins,
     row_notes,
     training_of,
     with_prototypes,
+    workers_within,
 )
 
 if TYPE_CHECKING:

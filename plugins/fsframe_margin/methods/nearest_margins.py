@@ -14,8 +14,7 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, either, integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.training import Training, features_of, take_training
+from fsframe_margin.engine.training import Training, features_of, one_blas_thread, take_training
 from fsframe_margin.methods.margin_selector import (
     MarginSelector,
     carried,

@@ -15,9 +15,9 @@ from fsframe.chains.chain import Chain
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.engine import margins
+from fsframe_margin.engine.descent import prune
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances, training_distances
-from fsframe_margin.engine.updates import prune
 from fsframe_margin.methods.im4e import (
     LOSSES,
     Im4e,
