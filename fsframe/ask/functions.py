@@ -38,7 +38,6 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.grid import default_classifier
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
 from fsframe.registry import classifiers as known_classifiers
-from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
 from fsframe.show.inspection import inspect_table
@@ -49,6 +48,7 @@ from fsframe.show.results import EvaluationResult, SelectionResult, StabilityRes
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame
 from fsframe.table.reader import in_parts
+from fsframe.text import remark
 
 _Path = str | os.PathLike[str] | None
 

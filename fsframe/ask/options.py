@@ -23,7 +23,6 @@ from fsframe.execution import open_engine
 from fsframe.method.run import as_number, as_size
 from fsframe.params import format_value
 from fsframe.registry import classifiers
-from fsframe.remarks import remark
 from fsframe.show.progress import Pace, ProgressBars
 from fsframe.storage import RunRecord
 from fsframe.table.column_kinds import Ordinal
@@ -32,7 +31,7 @@ from fsframe.table.frames import is_annotated, is_frame, is_labelled, with_colum
 from fsframe.table.read import read
 from fsframe.table.reader import find_table, in_parts
 from fsframe.table.roles import side_roles
-from fsframe.text import unexpected
+from fsframe.text import remark, unexpected
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine

@@ -35,11 +35,10 @@ from fsframe.cli.terminal import (
 )
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
-from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import MINUTE, Pace, ProgressBars
 from fsframe.system import STOPPING, signals_handled
 from fsframe.table.roles import with_further_files
-from fsframe.text import duration, facts, printable
+from fsframe.text import REMARKS_VARIABLE, clearing_progress, duration, facts, printable
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain

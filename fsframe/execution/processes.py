@@ -20,7 +20,6 @@ from fsframe.execution.engine import (
     check_classes,
 )
 from fsframe.execution.process_start import leave_unguarded_script, start_worker
-from fsframe.remarks import remark
 from fsframe.system import (
     STOPPING,
     available_processors,
@@ -29,7 +28,7 @@ from fsframe.system import (
     terminal_signals_blocked,
     track_semaphores,
 )
-from fsframe.text import counted
+from fsframe.text import counted, remark
 
 _LOOK_SECONDS = 1.0
 # Time for the standard library to notice that processes of a pool are dead.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from fsframe.remarks import remark
+from fsframe.text import remark
 
 _VARIABLE = "NUMBA_NUM_THREADS"
 

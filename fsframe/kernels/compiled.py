@@ -31,7 +31,6 @@ from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from fsframe.remarks import remark, ticking
 from fsframe.system import (
     UNKNOWN,
     create_file,
@@ -41,6 +40,7 @@ from fsframe.system import (
     trusted_owners,
     user_number,
 )
+from fsframe.text import remark, ticking
 
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
 _SUFFIX = ".kernel"

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fsframe.remarks import clearing_progress, wait_shown
-from fsframe.text import duration
+from fsframe.text import clearing_progress, duration, wait_shown
 
 if TYPE_CHECKING:
     from fsframe.method.run import Progress
@@ -38,7 +37,7 @@ class ProgressBars:
     Notes
     -----
     One bar is shown at a time, that of the work that reported last. Remarks on stderr get lines of
-    their own (`fsframe.remarks`).
+    their own (`fsframe.text`).
     """
 
     def __init__(

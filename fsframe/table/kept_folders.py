@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.kernels import in_threads
-from fsframe.remarks import remark
 from fsframe.system import create_file, distrust_folder, open_for_reading, user_number
+from fsframe.text import remark
 
 _INDEX = "index"
 _HEAD = re.compile(rb"fsframe-kept 1 ([0-9a-f]{64})\n")

@@ -13,7 +13,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.cli.running import Reporter
-from fsframe.remarks import remark
+from fsframe.text import remark
 
 from .conftest import Call, names_and_rows, write_rows
 

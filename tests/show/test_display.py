@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe import remarks
+from fsframe import text
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Progress
-from fsframe.remarks import remark, ticking
 from fsframe.show.display import protocol_csv, protocol_object, result_lines, result_object
 from fsframe.show.progress import Pace, ProgressBars, in_notebook
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import html_table, printable, shown_width, table_lines
+from fsframe.text import html_table, printable, remark, shown_width, table_lines, ticking
 
 
 def shifted_table() -> Dataset:
@@ -250,7 +249,7 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
 def test_a_wait_is_counted_on_a_line_of_its_own_where_no_bar_is_drawn(monkeypatch):
     stream, told = Terminal(), threading.Event()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(remarks, "_TICK", 0.001)
+    monkeypatch.setattr(text, "_TICK", 0.001)
     bars = ProgressBars(stream, after=0.0)
     with bars.shown():
         bars(step(1))

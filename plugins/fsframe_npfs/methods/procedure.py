@@ -15,10 +15,9 @@ from scipy.special import ndtri
 from fsframe.errors import RequestError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
-from fsframe.remarks import remark
 from fsframe.resampling.resamples import Base, CountNull, select_resamples
 from fsframe.table.dataset import Dataset
-from fsframe.text import duration
+from fsframe.text import duration, remark
 from fsframe_npfs.engine import decisions
 from fsframe_npfs.engine.decisions import (
     Decisions,
