@@ -269,7 +269,7 @@ def not_to_replace(
 
 
 @attrs.frozen(kw_only=True)
-class Found:
+class NamedResults:
     """The runs that a command was asked to show, and the study or comparison that they form.
 
     A comparison has a run file for each cell (`where`), a study a single file. `name` is the
@@ -291,7 +291,7 @@ class Found:
         return self.name.with_name(f"{self.name.name}.{ending}")
 
 
-def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = True) -> Found:
+def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = True) -> NamedResults:
     """The results that `texts` name: run files or, if accepted, a comparison or a folder of runs.
 
     Raises
@@ -299,12 +299,12 @@ def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = Tru
     StoreError, RequestError
         As `find_runs` and `find_comparison`.
     """
-    found = find_comparison(texts[0]) if comparisons and len(texts) == 1 else None
-    if found is not None:
-        return found
+    named = find_comparison(texts[0]) if comparisons and len(texts) == 1 else None
+    if named is not None:
+        return named
     paths = find_runs(texts) if folders else list(map(find_run, texts))
     records = list(map(storage.load_run, paths))
-    return Found(records=records, paths=paths, name=paths[0].with_suffix(""))
+    return NamedResults(records=records, paths=paths, name=paths[0].with_suffix(""))
 
 
 def study_file(text: str) -> Path | None:
@@ -328,7 +328,7 @@ def files_named(text: str) -> list[Path]:
     return find_runs([text]) if file is None else [file]
 
 
-def find_comparison(text: str) -> Found | None:
+def find_comparison(text: str) -> NamedResults | None:
     """The study in a file or its folder, or the comparison in a folder; None for anything else.
 
     Raises
@@ -349,7 +349,7 @@ def find_comparison(text: str) -> Found | None:
     if file is not None:
         study = load_study(file)
         records = list(study.runs.values())
-        return Found(records=records, paths=[file], name=file.with_suffix(""), study=study)
+        return NamedResults(records=records, paths=[file], name=file.with_suffix(""), study=study)
     results = recorded_results(Path(text))
     if results is None:
         return None
@@ -359,7 +359,7 @@ def find_comparison(text: str) -> Found | None:
     study = study_of_runs(of_table, results.chains, [results.metric], name=folder.name)
     places = {id(record): file for record, file in zip(records, files, strict=True)}
     where = {cell: places[id(run)] for cell, run in study.runs.items()}
-    return Found(records=records, paths=files, name=folder, study=study, where=where)
+    return NamedResults(records=records, paths=files, name=folder, study=study, where=where)
 
 
 def _is_row(record: storage.RunRecord, results: TableOfResults) -> bool:

@@ -198,7 +198,7 @@ _Q_NAMES = ("adjusted_p_values", "q_values", "p_adjusted")
 _NORMAL = 1.959963984540054
 
 
-class Found(Protocol):
+class SelectionLike(Protocol):
     """The result of one stage, such as `Selection`."""
 
     @property
@@ -220,12 +220,12 @@ def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
-def columns_seen(selection: Found, n: int) -> NDArray[np.intp]:
+def columns_seen(selection: SelectionLike, n: int) -> NDArray[np.intp]:
     """The columns, of n, that the stage considered."""
     return np.arange(n) if selection.features_in is None else selection.features_in
 
 
-def full_ranking(selection: Found) -> NDArray[np.intp]:
+def full_ranking(selection: SelectionLike) -> NDArray[np.intp]:
     """All ranked columns, best first: the kept ones, then the others that have a score."""
     ranked = rank_by_score(selection.scores)
     return np.concatenate([selection.selected, ranked[~np.isin(ranked, selection.selected)]])
@@ -244,7 +244,7 @@ def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) ->
     return None
 
 
-def feature_statistics(n: int, selection: Found) -> dict[str, NDArray[Any]]:
+def feature_statistics(n: int, selection: SelectionLike) -> dict[str, NDArray[Any]]:
     """p, q and frequency of every column of the table that the stage tested, NaN elsewhere."""
     tables, seen = by_common_names(selection.tables), columns_seen(selection, n)
     if "pairs" in tables:
@@ -418,7 +418,7 @@ class AnswerTable:
 
 def feature_table(
     names: Sequence[str],
-    stages: Sequence[tuple[str, Found]],
+    stages: Sequence[tuple[str, SelectionLike]],
     data: Dataset | None = None,
 ) -> AnswerTable:
     """One row per feature: the kept ones in rank order, then the others, best first.
@@ -495,7 +495,9 @@ def feature_table(
 
 
 def pair_table(
-    names: Sequence[str], stages: Sequence[tuple[str, Found]], tests: PairsTested | None = None
+    names: Sequence[str],
+    stages: Sequence[tuple[str, SelectionLike]],
+    tests: PairsTested | None = None,
 ) -> AnswerTable:
     """One row per pair that was weighted or tested by the last stage with pairs, best first.
 
@@ -540,7 +542,7 @@ def pair_table(
     return AnswerTable(head | {name: column[order] for name, column in columns.items()})
 
 
-def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
+def _pair_finder(stages: Sequence[tuple[str, SelectionLike]]) -> SelectionLike | None:
     """The last stage with pair weights or tests of its own."""
     for _, selection in reversed(stages):
         computed_here = (
@@ -555,7 +557,7 @@ def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
 
 
 def _weighed_or_tested(
-    selection: Found, n: int
+    selection: SelectionLike, n: int
 ) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
     """The pairs of a stage as (m, 2) columns, the lower first, and its statistics of each."""
     seen, tables = columns_seen(selection, n), by_common_names(selection.tables)
@@ -629,7 +631,7 @@ def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.isin(np.arange(n), columns)
 
 
-def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _order(n: int, stages: Sequence[SelectionLike]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """All columns, best first, and the rank of those that the last stage considered.
 
     The others follow in the order of the stage before it, and so on.
@@ -642,7 +644,7 @@ def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[n
     return np.array(list(order), dtype=np.intp), place
 
 
-def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
+def _labelled(stages: Sequence[tuple[str, SelectionLike]]) -> list[tuple[str, SelectionLike]]:
     """Names of stages without their providers, numbered if they repeat."""
     plain = [name.rpartition("/")[2] for name, _ in stages]
     return [

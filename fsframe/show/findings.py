@@ -59,7 +59,7 @@ def _finding(
 
     Codes of missing values (`na`) become advice if the table takes none, such as a data frame.
     """
-    if "na" in settled and not guesses.found.table.takes_codes:
+    if "na" in settled and not guesses.contents.table.takes_codes:
         del settled["na"]
         what += f"{'' if what[-1] in '.?' else '.'} If so, make such cells missing in the table"
     if role:
@@ -109,7 +109,7 @@ def findings_of(
     yield from _of_label(guesses, suggested)
     yield from _missing(guesses, known)
     yield from _kinds(guesses, known, {*known, *(c.column for c in covariates)})
-    yield from _repeated(guesses.found, guesses.names)
+    yield from _repeated(guesses.contents, guesses.names)
 
 
 def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Finding]:
@@ -139,7 +139,7 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
     for code, times in guesses.label_codes:
         what = _looks_like_a_code(code, times, "label")
         yield _finding(guesses, [guesses.label], what, na=[f"{code:g}"], missing_label="drop")
-    different = guesses.found.columns[guesses.label].different
+    different = guesses.contents.columns[guesses.label].different
     scored = guesses.is_whole and _SCORES[0] <= different <= _SCORES[1]
     if scored and "task" not in suggested and not guesses.label_codes:
         what = (
@@ -185,7 +185,7 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
             )
         yield _finding(guesses, guesses.answer_columns, what, **settled)
     for k in (k for k in guesses.coded if k not in guesses.answer_columns):
-        for code, times in guesses.found.columns[k].codes:
+        for code, times in guesses.contents.columns[k].codes:
             what = _looks_like_a_code(code, times, "value")
             yield _finding(guesses, [k], what, na=[f"{code:g}"])
     if zeros := guesses.zeros:
@@ -206,13 +206,13 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     together: dict[tuple[str, ...], list[int]] = {}
     for k in guesses.odd:
         if k not in known:
-            texts = tuple(sorted(text for text, _ in guesses.found.columns[k].odd))
+            texts = tuple(sorted(text for text, _ in guesses.contents.columns[k].odd))
             together.setdefault(texts, []).append(k)
     signs = "<>≤≥"
     for texts, columns in together.items():
         times = Counter[str]()
         for k in columns:
-            times.update(dict(guesses.found.columns[k].odd))
+            times.update(dict(guesses.contents.columns[k].odd))
         shown = [f"{text!r} ({times[text]} time{'s' * (times[text] > 1)})" for text in texts]
         what = f"numbers except for {', '.join(shown)}: missing values?"
         if any(
@@ -267,18 +267,20 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     yield from _spelled_alike(guesses, {*asked, *covered})
 
 
-def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
+def _repeated(contents: Contents, names: Sequence[str]) -> Iterator[Finding]:
     """Equal columns, repeated rows, and notes from reading the table."""
     # Row names, in column 0, are not a feature, and may be given again in a column.
-    pairs = [pair for pair in found.repeated_columns if pair[1] or not found.table.has_row_names]
+    pairs = [
+        pair for pair in contents.repeated_columns if pair[1] or not contents.table.has_row_names
+    ]
     equal = [(names[a], names[b]) for a, b in pairs]
     if equal:
         shown = some_of([f"{a} = {b}" for a, b in equal])
         yield Finding((), f"columns that are equal: {shown}")
-    yield from (Finding((), note) for note in found.table.notes)
-    if many := found.repeated_rows:
+    yield from (Finding((), note) for note in contents.table.notes)
+    if many := contents.repeated_rows:
         what = (
-            f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
+            f"{many} of {contents.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
             "columns; if they are the same samples, take them out, since each counts twice"
         )
         yield Finding((), what)
@@ -443,7 +445,7 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
         what += f"; used as a feature here ({option_for('--adjust', name)} adjusts for it instead)"
         return _finding(guesses, [k], what, "categorical" if k in guesses.texts else "")
     settled: dict[str, Any] = {"adjust": [name]}
-    if one.technical and guesses.found.columns[k].kind == "whole number":
+    if one.technical and guesses.contents.columns[k].kind == "whole number":
         settled["categorical"] = [key]
     return Finding((name,), what, settled)
 
@@ -451,8 +453,8 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
 def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     """Classes of few rows, and missing labels."""
     column, can_leave_out = (
-        guesses.found.columns[guesses.label],
-        guesses.found.table.leaves_rows_out,
+        guesses.contents.columns[guesses.label],
+        guesses.contents.table.leaves_rows_out,
     )
     if column.missing:
         way = "leave such rows out" if can_leave_out else "take them out of the file"
@@ -461,23 +463,23 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
         yield _finding(guesses, [guesses.label], what, **settled)
     if column.different > _CLASSES:
         return
-    codes, levels = guesses.found.classes(guesses.label)
+    codes, levels = guesses.contents.classes(guesses.label)
     unknown = {*guesses.no_classes, *(level_text(code) for code, _ in guesses.label_codes)}
-    few = min(_RARE, guesses.found.n_rows / 5)
+    few = min(_RARE, guesses.contents.n_rows / 5)
     sizes = [(name, int((codes == k).sum())) for k, name in enumerate(levels)]
     rare = [f"{name} {n}" for name, n in sizes if name not in unknown and n < few]
     if rare:
         shown = ", ".join(rare[:5])
         what = (
-            f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects can be "
-            "found, and accuracy says little"
+            f"few rows of a class ({shown} of {guesses.contents.n_rows}): only strong effects can "
+            "be found, and accuracy says little"
         )
         yield _finding(guesses, [guesses.label], what)
 
 
 def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
     """Classes and categories that are probably the same, spelled in several ways."""
-    label, file_contents = guesses.label, guesses.found
+    label, file_contents = guesses.label, guesses.contents
     if file_contents.columns[label].kind == "text":
         merged = alike_spellings(file_contents.levels(label))
         if merged:
@@ -505,7 +507,7 @@ def _examples(guesses: Guesses, columns: list[int]) -> str:
     """Examples of the values of text columns, such as `` (sex: f, m; site: A, B, C)``."""
     shown = []
     for k in columns[:3]:
-        column = guesses.found.columns[k]
+        column = guesses.contents.columns[k]
         more = ", …" if column.different > len(column.examples) else ""
         shown.append(f"{column.name}: {', '.join(column.examples)}{more}")
     return f" ({'; '.join(shown)})" if shown else ""
@@ -515,7 +517,7 @@ def _grouped(guesses: Guesses, what: str, columns: list[int], role: str) -> Iter
     """One finding per message, for all columns that it applies to."""
     together: dict[str, list[int]] = {}
     for k in columns:
-        text = what.replace("{different}", str(guesses.found.columns[k].different))
+        text = what.replace("{different}", str(guesses.contents.columns[k].different))
         together.setdefault(text, []).append(k)
     for text, members in together.items():
         yield _finding(guesses, members, text, role)

@@ -71,23 +71,23 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         raise RequestError(f"{', '.join(form)}: for files, not for {type(path).__name__}")
     try:
         if framed:
-            found = Contents.of(FrameColumns(path, "data"))
+            facts = Contents.of(FrameColumns(path, "data"))
         else:
-            found = contents(path, label=options.get("label"), **form)
+            facts = contents(path, label=options.get("label"), **form)
     except UntidyTableError as error:
         if not any("transpose" in way for way in error.ways):
             raise
         what = "the second line tells the class of each column: samples are in columns"
         finding = Finding((), what, {"transpose": True})
         return _read_so(path, {**options, "transpose": True}, finding)
-    commas = tuple(column.name for column in found.columns if _decimal_commas(column))
+    commas = tuple(column.name for column in facts.columns if _decimal_commas(column))
     if commas and not framed and "decimal" not in options:
         finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
         # Not every format takes it.
         with contextlib.suppress(DataError, RequestError):
             return _read_so(path, {**options, "decimal": ","}, finding)
 
-    names = tuple(column.name for column in found.columns)
+    names = tuple(column.name for column in facts.columns)
     n = len(names)
     options = spelled_out(options, names)
     if "drop" in options:
@@ -97,8 +97,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         options["categorical"] = declared
     given = {role: options.get(role) for role in ROLES if role != "keep"}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
-    asked = check_columns(names, n, found.table.path, given)
-    dropped = {*asked["drop"], *([0] if found.table.has_row_names else [])}
+    asked = check_columns(names, n, facts.table.path, given)
+    dropped = {*asked["drop"], *([0] if facts.table.has_row_names else [])}
     # Declared columns are not questioned.
     known = {*range(n)} if declared is True else {*asked["categorical"], *asked["ordinal"]}
     group, event = only(asked, "groups"), only(asked, "event")
@@ -110,18 +110,18 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     }
     skip = {*dropped, *others, *(column for column in (group, event) if column is not None)}
     said = options.get("label")
-    guess = _label(found, names, said, skip)
+    guess = _label(facts, names, said, skip)
     label, doubts, pair = guess.place, guess.doubts, guess.pair
-    if doubts and not framed and (beside := _labels_beside(found.table.path)):
+    if doubts and not framed and (beside := _labels_beside(facts.table.path)):
         option = option_for("--labels", str(beside))
         doubts = (*doubts, f"{beside.name}, beside it, may hold the label ({option})")
     leaks = []
     if pair is not None and "event" not in options and not skip.intersection(pair):
         (rest,) = {*pair} - {label}
         skip.add(rest)
-        key = column_keys(found)[rest]
+        key = column_keys(facts)[rest]
         settled: dict[str, Any] = {"drop": [key]}
-        if label == pair[0] and tells_events(found.columns[rest]):
+        if label == pair[0] and tells_events(facts.columns[rest]):
             event, options["event"] = rest, names[rest]
             settled = {"event": names[rest]}
         else:
@@ -132,10 +132,10 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
                 "as a feature it would leak the label"
             )
             leaks.append(Finding((names[rest],), what, settled))
-    judged = Guesses(found, label, skip, dates=bool(options.get("dates")))
+    judged = Guesses(facts, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
     findings = [*leaks, *findings_of(judged, known, group, suggested)]
-    if said is not None or found.table.own_label != label:
+    if said is not None or facts.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()
     if guess.of_samples:
@@ -180,9 +180,9 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     if event is not None:
         roles[event] = "event"
     return Inspection(
-        contents=found,
+        contents=facts,
         label=label,
-        said=said is not None or found.table.own_label == label,
+        said=said is not None or facts.table.own_label == label,
         doubts=tuple(doubts),
         roles=roles,
         findings=tuple(findings),
@@ -233,25 +233,25 @@ def _labels_beside(path: Path) -> Path | None:
 
 
 def _label(
-    found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
+    facts: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> LabelGuess:
     """The label column: the one that the user `said`, the label array, or a guess."""
-    columns, path = found.columns, found.table.path
+    columns, path = facts.columns, facts.table.path
     if said is not None:
         place = find_column(names, len(names), said, f"{path}, label")
         pair = time_and_event(columns)
         return LabelGuess(place=place, pair=pair if pair and place in pair else None)
-    if found.table.own_label is not None:
-        return LabelGuess(place=found.table.own_label)
-    if annotations := found.table.annotations:
-        guess = guess_label(columns, found.n_rows, {*skip, *range(annotations[0])}, path)
+    if facts.table.own_label is not None:
+        return LabelGuess(place=facts.table.own_label)
+    if annotations := facts.table.annotations:
+        guess = guess_label(columns, facts.n_rows, {*skip, *range(annotations[0])}, path)
         # Annotations have no order that says which is the label.
         beside = (k for k in annotations if k not in skip)
         likely = [k for k in beside if is_likely_label(columns[k])]
         return LabelGuess(place=likely[0]) if likely and not guess.pair else guess
-    guess = guess_label(columns, found.n_rows, skip, path)
-    if found.table.no_label and not is_likely_label(columns[guess.place]):
-        raise DataError(found.table.no_label)
+    guess = guess_label(columns, facts.n_rows, skip, path)
+    if facts.table.no_label and not is_likely_label(columns[guess.place]):
+        raise DataError(facts.table.no_label)
     return guess
 
 

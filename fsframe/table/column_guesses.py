@@ -115,7 +115,7 @@ class Guesses:
     def __init__(
         self, contents: Contents, label: int, skip: set[int], *, dates: bool = False
     ) -> None:
-        self.found = contents
+        self.contents = contents
         self.label = label
         self.names = tuple(column.name for column in contents.columns)
         self.keys = column_keys(contents)
@@ -180,9 +180,9 @@ class Guesses:
     def _scales(self, rest: Mapping[int, ColumnFacts]) -> dict[int, tuple[str, ...]]:
         """The columns of text whose levels have an order, and that order."""
         orders = {
-            k: ordered_levels(self.found.levels(k))
+            k: ordered_levels(self.contents.levels(k))
             for k, c in rest.items()
-            if c.kind == "text" and c.different <= _MOST_LEVELS and self.found.at_hand(k)
+            if c.kind == "text" and c.different <= _MOST_LEVELS and self.contents.at_hand(k)
         }
         return {k: order for k, order in orders.items() if order}
 
@@ -191,14 +191,14 @@ class Guesses:
         """The columns of text whose cells list one or several answers, by the possible answers."""
         columns: dict[tuple[str, ...], list[int]] = {}
         for k in sorted((*self.texts, *self.prose)):
-            if self.found.at_hand(k) and (answers := answers_in(self.found.levels(k))):
+            if self.contents.at_hand(k) and (answers := answers_in(self.contents.levels(k))):
                 columns.setdefault(answers, []).append(k)
         return columns
 
     @property
     def iso_dates(self) -> list[int]:
         """The columns of dates that can be converted to days."""
-        cells = {k: self.found.columns[k].examples for k in self.dates}
+        cells = {k: self.contents.columns[k].examples for k in self.dates}
         return [k for k in self.dates if all(days_of(text) is not None for text in cells[k])]
 
     def prose_by_form(self) -> dict[str, list[int]]:
@@ -206,7 +206,7 @@ class Guesses:
         forms: dict[str, list[int]] = {}
         told = {k for columns in self.several.values() for k in columns}
         for k in sorted({*self.prose, *self.dates} - {*self.iso_dates, *told}):
-            cells = self.found.columns[k].examples
+            cells = self.contents.columns[k].examples
             what = next(
                 (
                     what
@@ -223,11 +223,11 @@ class Guesses:
         """Columns that describe people, or how samples were taken, the most confounded first."""
         able = [k for k in self._rest if k not in (*self.dates, *self.prose, *self.constant)]
         able += [k for k in self.beside if k not in (*self._taken, *self.people)]
-        return covariates_of(self.found, able, self.label)
+        return covariates_of(self.contents, able, self.label)
 
     def _identifies_groups(self, k: int, column: ColumnFacts) -> bool:
         """Whether a column identifies groups of rows (see the notes of the class)."""
-        n = self.found.n_rows
+        n = self.contents.n_rows
         if column.kind not in ("text", "whole number") or column.missing:
             return False
         if column.different <= n // 2 and names_people(column.name, column.different):
@@ -236,10 +236,10 @@ class Guesses:
             return False
         if names_sources(column.name) and column.different**2 >= n:
             return True
-        few_labels = self.found.columns[self.label].different <= _MANY
+        few_labels = self.contents.columns[self.label].different <= _MANY
         if column.kind != "text" and not few_labels:
             return False
-        codes = self.found.codes(k)
+        codes = self.contents.codes(k)
         if column.kind == "text" and self._recurs_over_time(codes):
             return True
         if not few_labels:
@@ -251,7 +251,9 @@ class Guesses:
             return False
         # Numeric identifiers of groups come in runs, and rows are not sorted by the label.
         runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
-        turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
+        turns = (
+            int(np.count_nonzero(np.diff(mark))) > self.contents.columns[self.label].different - 1
+        )
         return column.kind == "text" or (runs and turns)
 
     @cached_property
@@ -259,8 +261,8 @@ class Guesses:
         """The columns whose names say when a row was measured."""
         return [
             k
-            for k, column in enumerate(self.found.columns)
-            if names_times(column.name) and not column.missing and self.found.at_hand(k)
+            for k, column in enumerate(self.contents.columns)
+            if names_times(column.name) and not column.missing and self.contents.at_hand(k)
         ]
 
     def _recurs_over_time(self, codes: NDArray[np.int64]) -> bool:
@@ -268,11 +270,11 @@ class Guesses:
 
         At least half of all pairs of a code and a time must occur.
         """
-        n, seen = self.found.n_rows, int(codes.max()) + 1
+        n, seen = self.contents.n_rows, int(codes.max()) + 1
         for k in self._times:
-            times = self.found.columns[k].different
+            times = self.contents.columns[k].different
             if times > 1 and 2 * n >= seen * times:
-                pairs = codes * times + self.found.codes(k)
+                pairs = codes * times + self.contents.codes(k)
                 if len(np.unique(pairs)) == n:
                     return True
         return False
@@ -282,14 +284,14 @@ class Guesses:
         described = (TECHNICAL | PERSONAL) & set(name_words(column.name))
         if column.missing or described or not 2 <= column.different <= _CLASSES:
             return False
-        few = self.found.columns[self.label].different <= 2 * _CLASSES
-        if self.found.n_rows < _FEWEST_ROWS or not few or not self.found.at_hand(k):
+        few = self.contents.columns[self.label].different <= 2 * _CLASSES
+        if self.contents.n_rows < _FEWEST_ROWS or not few or not self.contents.at_hand(k):
             return False
         of_label, classes = self._classes
         if column.different != len(classes):
             return False
         known = of_label >= 0
-        pairs = self.found.codes(k)[known] * len(classes) + of_label[known]
+        pairs = self.contents.codes(k)[known] * len(classes) + of_label[known]
         return len(np.unique(pairs)) == len(classes)
 
     def _indicators(self, rest: Mapping[int, ColumnFacts]) -> list[int]:
@@ -297,7 +299,7 @@ class Guesses:
 
         Their names begin like the label's, and in each row either one of them or the label is 1.
         """
-        label = self.found.columns[self.label]
+        label = self.contents.columns[self.label]
         begin = _LAST_WORD.sub("", label.name)
         if (label.low, label.high, label.different, label.missing) != (0, 1, 2, 0) or not begin:
             return []
@@ -306,9 +308,9 @@ class Guesses:
             for k, c in rest.items()
             if (c.low, c.high, c.different, c.missing) == (0, 1, 2, 0) and c.name.startswith(begin)
         ]
-        if len(alike) < 2 or not all(map(self.found.at_hand, alike)):
+        if len(alike) < 2 or not all(map(self.contents.at_hand, alike)):
             return []
-        total = self.found.codes(self.label) + sum(map(self.found.codes, alike))
+        total = self.contents.codes(self.label) + sum(map(self.contents.codes, alike))
         return alike if (total == 1).all() else []
 
     @cached_property
@@ -321,7 +323,7 @@ class Guesses:
     @cached_property
     def no_classes(self) -> list[str]:
         """Classes of the label whose names mean that the value is missing."""
-        column = self.found.columns[self.label]
+        column = self.contents.columns[self.label]
         if column.kind != "text" or not 2 < column.different <= 2 * _CLASSES:
             return []
         return [name for name in self._classes[1] if says_unknown(name)]
@@ -332,19 +334,19 @@ class Guesses:
 
         These are extreme values, and -9, -99, … if no other class is negative.
         """
-        column = self.found.columns[self.label]
-        if not self.found.table.takes_codes:
+        column = self.contents.columns[self.label]
+        if not self.contents.table.takes_codes:
             return []
         few = 2 < column.different <= 2 * _CLASSES
         if column.codes or not (few and column.low in _NO_CLASS):
             return [*column.codes]
-        lowest, *others = map(float, self.found.levels(self.label))
-        times = int((self.found.codes(self.label) == 0).sum())
+        lowest, *others = map(float, self.contents.levels(self.label))
+        times = int((self.contents.codes(self.label) == 0).sum())
         return [(lowest, times)] if min(others) >= 0 else []
 
     @cached_property
     def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
-        return self.found.classes(self.label)
+        return self.contents.classes(self.label)
 
     def long_form(self) -> tuple[int, ...]:
         """The columns of subjects, of measurements and perhaps of times, if a row is a measurement.
@@ -353,12 +355,12 @@ class Guesses:
         """
         if not self.people:
             return ()
-        columns, n = self.found.columns, self.found.n_rows
+        columns, n = self.contents.columns, self.contents.n_rows
         whose = self.people[0]
         what = [k for k in self.texts if columns[k].different >= 3 and not columns[k].missing]
         for found in ((whose, k, *t) for k in what for t in ((), *((t,) for t in self._times))):
             if math.prod(columns[k].different for k in found) == n:
-                codes = np.stack([self.found.codes(k) for k in found])
+                codes = np.stack([self.contents.codes(k) for k in found])
                 if len(np.unique(codes, axis=1).T) == n:
                     first, second, *times = found
                     turned = names_samples(self.names[second])
@@ -376,7 +378,7 @@ class Guesses:
             self.identifiers, self.dates, self.prose, self.many_codes, self.empty, self.people[1:],
             self.twice, self.divides, self.stretches,
         )  # fmt: skip
-        columns = self.found.columns
+        columns = self.contents.columns
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}
         return sorted(out | {*self.recoded, *self.indicators})
 
@@ -385,8 +387,8 @@ class Guesses:
         """The columns of genotypes in letters, by their code for an unknown genotype."""
         columns: dict[str, list[int]] = {}
         for k in self.texts:
-            if 2 < self.found.columns[k].different <= _CLASSES and self.found.at_hand(k):
-                others = [text for text in self.found.levels(k) if not _GENOTYPE.fullmatch(text)]
+            if 2 < self.contents.columns[k].different <= _CLASSES and self.contents.at_hand(k):
+                others = [text for text in self.contents.levels(k) if not _GENOTYPE.fullmatch(text)]
                 if len(others) == 1 and others[0] in _NO_GENOTYPE:
                     columns.setdefault(others[0], []).append(k)
         return columns
@@ -395,7 +397,7 @@ class Guesses:
     def zeros(self) -> dict[int, int]:
         """The number of zeros in each column of a quantity that is above zero in living people."""
         return {
-            k: int((self.found.codes(k) == 0).sum())
+            k: int((self.contents.codes(k) == 0).sum())
             for k, column in self._rest.items()
             if column.low == 0 and column.different > _CLASSES and is_never_zero(column.name)
         }
@@ -405,7 +407,7 @@ class Guesses:
 
         A feature's extreme value that is within the range of another column is not one.
         """
-        columns = self.found.columns
+        columns = self.contents.columns
         codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
         codes += [*self.no_genotypes, *(f"{code:g}" for code, _ in self.label_codes)]
         extremes = [code for k in self.coded for code, _ in columns[k].codes]
@@ -423,7 +425,7 @@ class Guesses:
     @cached_property
     def answer_columns(self) -> list[int]:
         """The columns of scales with several codes of missing answers, such as 77, 88 and 99."""
-        columns = self.found.columns
+        columns = self.contents.columns
         return [
             k for k in self.coded
             if len(columns[k].codes) > 1 and all(code > 0 for code, _ in columns[k].codes)
@@ -433,7 +435,7 @@ class Guesses:
     def answer_codes(self) -> list[float]:
         """The codes of missing answers in all columns."""
         return sorted(
-            {code for k in self.answer_columns for code, _ in self.found.columns[k].codes}
+            {code for k in self.answer_columns for code, _ in self.contents.columns[k].codes}
         )
 
     @cached_property
@@ -467,7 +469,7 @@ class Guesses:
         adjust, aside = list[int](), list[int]()
         if "adjust" not in options:
             depend = grouped or "time" in options
-            adjust, aside = adjusted_for(self.found, self.covariates, known, depend)
+            adjust, aside = adjusted_for(self.contents, self.covariates, known, depend)
             if not adjusting:
                 technical = {c.column for c in self.covariates if c.technical} - known
                 adjust, aside = [], sorted(technical & {*self.texts})
@@ -476,16 +478,16 @@ class Guesses:
             out += [k for k in aside if k not in out and k not in self.beside]
             nominal = [k for k in nominal if k not in (*adjust, *aside)]
             # Numbers of batches and centres have no order.
-            kinds = {c.column: self.found.columns[c.column].kind for c in self.covariates
+            kinds = {c.column: self.contents.columns[c.column].kind for c in self.covariates
                      if c.technical}  # fmt: skip
             nominal += [k for k in adjust if kinds.get(k) == "whole number"]
         codes = [code for code in self.missing_codes(known) if code not in arguments.get("na", ())]
-        if codes and self.found.table.takes_codes:
+        if codes and self.contents.table.takes_codes:
             arguments["na"] = [*arguments.get("na", ()), *codes]
         if out:
             arguments["drop"] = [*arguments.get("drop", ()), *(self.keys[k] for k in out)]
-        gaps = self.found.columns[self.label].missing or self.label_codes
-        if gaps and self.found.table.leaves_rows_out:
+        gaps = self.contents.columns[self.label].missing or self.label_codes
+        if gaps and self.contents.table.leaves_rows_out:
             arguments.setdefault("missing_label", "drop")
         taken = {*known, *adjust, *aside}
         if scales := {self.keys[k]: order for k, order in self.scales.items() if k not in taken}:
@@ -500,7 +502,7 @@ class Guesses:
     @property
     def is_whole(self) -> bool:
         """Whether the label holds whole numbers."""
-        return self.found.columns[self.label].kind == "whole number"
+        return self.contents.columns[self.label].kind == "whole number"
 
     @property
     def _is_quantity(self) -> bool:
@@ -509,9 +511,9 @@ class Guesses:
         That is more than ten if one of them is in a single row, or more than twenty if each is in
         fewer than ten rows on average.
         """
-        column = self.found.columns[self.label]
+        column = self.contents.columns[self.label]
         if column.kind != "whole number" or column.different <= _CLASSES:
             return False
-        codes = self.found.codes(self.label)
+        codes = self.contents.codes(self.label)
         alone = bool((np.bincount(codes[codes >= 0]) == 1).any())
-        return alone or (column.different > _MANY and self.found.n_rows < 10 * column.different)
+        return alone or (column.different > _MANY and self.contents.n_rows < 10 * column.different)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 CACHE_FOLDER = ".fsframe-parts"
 """The name of the folder beside a table; it may be removed."""
 
-Found = dict[str, Any]
+PassResult = dict[str, Any]
 """What a pass over a table finds, as fields of `TableParts`: facts, n_samples, rows_sha256, dtype.
 """
 
@@ -66,7 +66,7 @@ _OVERHEAD = 1 << 14
 """Upper bound of the bytes of headers in a file of facts."""
 
 
-def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> Found | None:
+def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> PassResult | None:
     """What an earlier pass over the table of that identity has found and stored.
 
     None if there is no file; also, with a remark, if it is damaged or another user has written it.
@@ -96,11 +96,11 @@ def _forms(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
     return {name: (values.shape, values.dtype) for name, values in arrays.items()}
 
 
-def save_facts(path: Path, identity: str, found: Found) -> None:
+def save_facts(path: Path, identity: str, result: PassResult) -> None:
     """Store what a pass has found; failing to do so is not an error."""
-    about = {"n_samples": found["n_samples"], "digest": found["rows_sha256"]}
-    about["dtype"] = str(found["dtype"])
-    arrays = {key: np.array(value) for key, value in about.items()} | found["facts"].arrays()
+    about = {"n_samples": result["n_samples"], "digest": result["rows_sha256"]}
+    about["dtype"] = str(result["dtype"])
+    arrays = {key: np.array(value) for key, value in about.items()} | result["facts"].arrays()
     write_sealed(path, arrays_as_bytes(arrays), f"facts {identity}")
 
 
@@ -214,9 +214,9 @@ class TableParts:
         The folder is temporary, and next to the kept one. Only for tables with all their columns.
         """
         parent = self.cache_folder.parent if self.owner is None else None
-        found = _found(self.reader, self.names, self.small)
+        result = _pass_result(self.reader, self.names, self.small)
         folder, owner = temporary_folder(parent)
-        return attrs.evolve(self, **found, cache_folder=folder, owner=owner)
+        return attrs.evolve(self, **result, cache_folder=folder, owner=owner)
 
 
 def _usual_rows(row_bytes: int) -> int:
@@ -314,8 +314,8 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     label_name = names[place]
     table = attrs.evolve(reader, names=names, own_label=n if own_label else None)
     guessed = label is None and not own_label
-    found = read_label(table, place, label_name, cells, task, guessed=guessed)
-    labels = found.values
+    label_read = read_label(table, place, label_name, cells, task, guessed=guessed)
+    labels = label_read.values
     kinds, notes, small = _kinds(reader, features, mask)
     of_rows = layout.of_rows(
         lambda place: (everything[place], _column(reader, everything[place], group_values))
@@ -336,10 +336,10 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
         categorical=mask,
         name=table_name(Path(what)) if paths else "data",
         label_name=label_name,
-        task=found.task,
+        task=label_read.task,
         kinds=kinds,
         keep=layout.keep,
-        warnings=(*found.notes, *notes, *_warnings(source)),
+        warnings=(*label_read.notes, *notes, *_warnings(source)),
         **of_rows,
     )
     return attrs.evolve(data, weight_name=weight_name)
@@ -442,14 +442,14 @@ def _one_pass(
     key = json.dumps(identity)
     folder, owner = kept_folder(home, key, notes.append)
     stored = folder / "facts"
-    found = load_facts(stored, key, n_rows, len(features))
-    if found is None:
-        found = _found(reader, features, small)
-        save_facts(stored, key, found)
-    facts = found["facts"]
+    result = load_facts(stored, key, n_rows, len(features))
+    if result is None:
+        result = _pass_result(reader, features, small)
+        save_facts(stored, key, result)
+    facts = result["facts"]
     wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
     # In a column without values, low and high are infinite.
-    wrong &= facts.missing < found["n_samples"]
+    wrong &= facts.missing < result["n_samples"]
     if wrong.any():
         raise DataError(
             f"{reader.what}: feature {features[int(np.flatnonzero(wrong)[0])]!r} holds "
@@ -459,7 +459,7 @@ def _one_pass(
     return TableParts(
         reader=reader,
         names=features,
-        **found,
+        **result,
         cache_folder=folder,
         most_bytes=memory_bound(),
         small=small,
@@ -467,7 +467,7 @@ def _one_pass(
     )
 
 
-def _found(reader: RowReader, features: tuple[str, ...], small: bool) -> Found:
+def _pass_result(reader: RowReader, features: tuple[str, ...], small: bool) -> PassResult:
     """What one pass finds; if `small`, bytes are tried first."""
     if small:
         with contextlib.suppress(NotAllBytes):
@@ -475,7 +475,7 @@ def _found(reader: RowReader, features: tuple[str, ...], small: bool) -> Found:
     return _pass(reader, features, np.dtype(np.float64))
 
 
-def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> Found:
+def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> PassResult:
     from fsframe.table.columns_seen import ColumnsSeen, copy_transposed
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)

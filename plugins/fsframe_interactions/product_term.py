@@ -14,7 +14,7 @@ from fsframe.kernels import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
-from fsframe_interactions.engine.screen import Found, TestedPairs, best_of_columns, smallest
+from fsframe_interactions.engine.screen import ScreenedPairs, TestedPairs, best_of_columns, smallest
 
 BLOCK = 128
 """Columns of one side of a block of pairs."""
@@ -96,7 +96,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
             scaled = scaled - scaled.mean()
             X[known[:, j], j] = scaled / np.sqrt(np.mean(scaled**2))
     numeric = np.flatnonzero(live & ~nominal)
-    parts: list[Found] = []
+    parts: list[ScreenedPairs] = []
     starts = range(0, len(numeric), BLOCK)
     blocks = [
         (numeric[i : i + BLOCK], numeric[j : j + BLOCK]) for i in starts for j in starts if i <= j
@@ -131,7 +131,7 @@ def _numeric_block(
     y: NDArray[np.float64],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
-) -> Found:
+) -> ScreenedPairs:
     """Pairs a < b of two groups of columns: F, 1, residual degrees of freedom, log p."""
     Ma, Mb = known[:, first].astype(np.float64), known[:, second].astype(np.float64)
     A, B = np.where(Ma > 0, X[:, first], 0.0), np.where(Mb > 0, X[:, second], 0.0)

@@ -41,17 +41,17 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """
     from fsframe.show.display import file_lines, file_object, protocol_csv
 
-    found = find_results([run], comparisons=True, folders=False)
-    if found.study is not None:
+    given = find_results([run], comparisons=True, folders=False)
+    if given.study is not None:
         if csv_out is not None:
             raise RequestError(f"--csv is for a single run; fsframe table {run} -o {csv_out}")
         from fsframe.show.comparison_results import StudyResult
 
-        show_study(StudyResult(record=found.study), as_json=as_json)
+        show_study(StudyResult(record=given.study), as_json=as_json)
         return
-    (path,), (record,) = found.paths, found.records
+    (path,), (record,) = given.paths, given.records
     if csv_out is not None:
-        check_destination(csv_out, overwrite=overwrite, apart_from=found.used())
+        check_destination(csv_out, overwrite=overwrite, apart_from=given.used())
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
         say_json(file_object(record, path))
@@ -113,26 +113,26 @@ def table(
     chosen = options["form"] or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is not a text format; name the file to write: -o FILE")
-    found = find_results([run], comparisons=True, folders=False)
-    if found.study is not None and (pairs or kept or source):
+    given = find_results([run], comparisons=True, folders=False)
+    if given.study is not None and (pairs or kept or source):
         raise RequestError(
             f"{run} is a comparison, whose results are written: leave out --pairs, --kept and "
             "`on DATA`, which are for a single run"
         )
-    used, top, overwrite = found.used(source), options["top"], options["overwrite"]
+    used, top, overwrite = given.used(source), options["top"], options["overwrite"]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
-    if found.study is not None:
-        results = result_columns(study_comparisons(found.study).values())
+    if given.study is not None:
+        results = result_columns(study_comparisons(given.study).values())
         what, columns = "results", {name: values[:top] for name, values in results.items()}
     else:
-        what, (record,) = "pairs" if pairs else "features", found.records
+        what, (record,) = "pairs" if pairs else "features", given.records
         if pairs:
             frame = record.pair_table()
             if not len(frame):
                 raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
         else:
-            file, means = found.paths[0], options["means"]
+            file, means = given.paths[0], options["means"]
             data = table_for("direction and means", record, file, source, means)
             frame = record.feature_table(data)
             if kept:
@@ -198,8 +198,8 @@ def plot(
             f"name the run: fsframe plot {kind} RUN.h5 (it needs {kinds[kind].needs})"
         )
     runs, source = _split(words, "name one table after `on`: fsframe plot KIND RUN on DATA")
-    found = find_results(runs, comparisons=kinds[kind].several)
-    target = Path(out) if out else found.named(f"{kind.replace('/', '-')}.svg")
+    given = find_results(runs, comparisons=kinds[kind].several)
+    target = Path(out) if out else given.named(f"{kind.replace('/', '-')}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
@@ -207,7 +207,7 @@ def plot(
 
     from fsframe.show.plots.canvas import figure_bytes
 
-    records, study, used = found.records, found.study, found.used(source)
+    records, study, used = given.records, given.study, given.used(source)
     metric, overwrite = options["metric"], options["overwrite"]
     if study is not None:
         records = [run for row in study.first_runs() for run in row]
@@ -215,7 +215,7 @@ def plot(
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if kinds[kind].data:
-        file = found.paths[0]
+        file = given.paths[0]
         how = f"fsframe plot {kind} {shlex.quote(str(file))} on DATA"
         data = table_of_run(records[0], source_of_run(records[0], file, source, how))
     elif source:
@@ -278,16 +278,16 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
 
     from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
 
-    found = find_results(runs, comparisons=not source)
-    records, paths = found.records, found.paths
+    given = find_results(runs, comparisons=not source)
+    records, paths = given.records, given.paths
     if source and len(paths) > 1:
         raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
-    target, used = Path(out) if out else found.named("html"), found.used(source)
+    target, used = Path(out) if out else given.named("html"), given.used(source)
     check_destination(target, overwrite=overwrite, apart_from=used)
     table = "fsframe table RUN.h5 -o {} writes a table"
     check_ending(target, ".html", ".htm", holds="a report, which is HTML,", instead=table)
-    if found.study is not None:
-        text = report_page_of_study(found.study, found.where, None if found.where else paths[0])
+    if given.study is not None:
+        text = report_page_of_study(given.study, given.where, None if given.where else paths[0])
     elif len(records) > 1:
         text = report_page_of_several(list(zip(records, paths, strict=True)))
     else:

@@ -260,7 +260,7 @@ BAND = 256
 """Tiles after which surplus pairs are dropped."""
 
 
-Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+ScreenedPairs = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Pairs (m, 2), and for each its statistic, degrees of freedom, least expected count and log p."""
 
 
@@ -305,7 +305,7 @@ class TestedPairs:
     best_log_p: NDArray[np.float64]
 
     @classmethod
-    def of(cls, pairs_and_tests: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
+    def of(cls, pairs_and_tests: ScreenedPairs, best_log_p: NDArray[np.float64]) -> TestedPairs:
         """Tested pairs from the result of `smallest`."""
         statistic, freedom, least_expected, log_p = np.ascontiguousarray(pairs_and_tests[1].T)
         unknown = np.full(len(log_p), np.nan)
@@ -358,7 +358,7 @@ def best_of_columns(
     return best
 
 
-def smallest(parts: Sequence[Found], keep: int) -> Found:
+def smallest(parts: Sequence[ScreenedPairs], keep: int) -> ScreenedPairs:
     """The `keep` pairs with the smallest p in all `parts`, ties by column."""
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
     values = np.concatenate([np.empty((0, 4)), *(part[1] for part in parts)])
@@ -418,10 +418,10 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
         return np.concatenate([[0.0], limit])
 
     least = threshold(largest_p)
-    kept: list[Found] = []
+    kept: list[ScreenedPairs] = []
     best = np.zeros(bit_rows.n_columns)
 
-    def work(unit: tuple[Tile, NDArray[np.uint64]]) -> Found:
+    def work(unit: tuple[Tile, NDArray[np.uint64]]) -> ScreenedPairs:
         (row, first, last), counted = unit
         pairs = np.empty(((last - first) * LANES * LANES, 2), np.int64)
         statistics = np.empty((len(pairs), 3))
@@ -434,7 +434,7 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
         log_p = log_chi2_tail(statistics[:, 0], statistics[:, 1])
         return pairs[:written].copy(), np.column_stack([statistics, log_p])
 
-    def screened(tiles: list[Tile]) -> Iterator[Found]:
+    def screened(tiles: list[Tile]) -> Iterator[ScreenedPairs]:
         # A few portions are in memory at a time, and with workers a few more in transit.
         for portion in _portions(bit_rows, tiles, run.memory // 256):
             units = list(zip(portion, bit_rows.counted(portion, run), strict=True))
