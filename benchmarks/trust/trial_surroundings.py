@@ -373,7 +373,7 @@ def file_modes(trial: Trial) -> None:
 
 def closing(trial: Trial) -> None:
     """An engine closed or killed while it is busy: no worker is left, within 30 s."""
-    from fsframe.execution.processes import ProcessEngine
+    from fsframe.execution.engine import ProcessEngine
 
     draw = random.Random(4)
     for number in range(trial.times):

@@ -208,7 +208,7 @@ def test_a_class_that_only_this_session_has_is_refused_with_the_way_out(program)
 
 def test_a_session_is_refused_before_workers_compute_anything():
     session = MODULE.format(decorator="@fsframe.register") + textwrap.dedent("""
-        from fsframe.execution.processes import ProcessEngine
+        from fsframe.execution.engine import ProcessEngine
         data = fsframe.Dataset.from_arrays(np.eye(6), [0, 1] * 3)
         with ProcessEngine(1) as engine:
             fsframe.Chain.parse("spread:top=2 npfs:n=4").run(data, executor=engine)

@@ -19,7 +19,7 @@ import pytest
 
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.execution.engine import Engine, EngineOptions
-from fsframe.execution.processes import ProcessEngine as Processes
+from fsframe.execution.engine import ProcessEngine as Processes
 from fsframe.method.classifier import Classifier, PredictionMeasure, Predictions, Regressor
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.unit_bytes import PARTS, pack_selections

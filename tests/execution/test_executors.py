@@ -28,9 +28,9 @@ from executor_bases import (
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
-from fsframe.execution import Engine, open_engine, processes
-from fsframe.execution.engine import Parcel, Shared, SharedValue, ValueMissing, fetch
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution import Engine, open_engine
+from fsframe.execution import engine as engines
+from fsframe.execution.engine import Parcel, ProcessEngine, Shared, SharedValue, ValueMissing, fetch
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -335,7 +335,7 @@ PARENT = """
 import sys, time
 sys.path.insert(0, {path!r})
 from executor_bases import wait_long
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution.engine import ProcessEngine
 if __name__ == "__main__":
     engine = ProcessEngine(2)
     futures = [engine.submit(wait_long) for _ in range(2)]
@@ -399,8 +399,8 @@ def test_the_engine_is_what_is_asked_for():
 
 
 def test_no_more_workers_are_started_than_processors_can_use(monkeypatch, capsys):
-    monkeypatch.setattr(processes, "_FEW", 1)
-    monkeypatch.setattr(processes, "available_processors", lambda: 1)
+    monkeypatch.setattr(engines, "_FEW", 1)
+    monkeypatch.setattr(engines, "available_processors", lambda: 1)
     with open_engine(workers=1000) as engine:
         assert engine is not None and engine.workers == 1
     assert "1 worker started, not 1000" in capsys.readouterr().err

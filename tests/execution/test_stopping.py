@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
 
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
 from tests.command_line import Done
 from tests.same_process import fsframe as fsframe_here
@@ -394,8 +394,8 @@ def test_a_worker_killed_while_the_engine_closes_leaves_no_other_waiting(which):
 
 
 def test_a_worker_killed_half_way_through_its_answer_is_survived(bits, table, counts, monkeypatch):
-    monkeypatch.setattr("fsframe.execution.processes._LOOK_SECONDS", 0.2)
-    monkeypatch.setattr("fsframe.execution.processes._SEEN_SECONDS", 0.5)
+    monkeypatch.setattr("fsframe.execution.engine._LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("fsframe.execution.engine._SEEN_SECONDS", 0.5)
     with ProcessEngine(2) as engine:
         half = engine.submit(half_an_answer)
         # The answers of all workers come through one pipe, which now is waited at for ever.
@@ -405,7 +405,7 @@ def test_a_worker_killed_half_way_through_its_answer_is_survived(bits, table, co
 
 
 def test_a_worker_that_is_stopped_costs_patience_and_no_more(bits, table, counts, monkeypatch):
-    monkeypatch.setattr("fsframe.execution.processes._LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("fsframe.execution.engine._LOOK_SECONDS", 0.1)
     with ProcessEngine(1, patience=0.3) as engine:
         [first] = pids(engine)
         engine.submit(stop_here)
