@@ -420,7 +420,7 @@ def listed_distances(Z: Floats, rows: Places, index: Listed, starts: Places, out
 
 @njit()
 def keep_weighted(lists: Any, starts: Places) -> None:
-    """Move the listed instances of non-zero weight to the front of their `pair_sums.Lists`."""
+    """Move the listed instances of non-zero weight to the front of their `feature_scores.Lists`."""
     index, weight, length = lists
     for r in range(index.shape[0]):
         m = 0

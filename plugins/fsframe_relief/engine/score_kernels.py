@@ -30,7 +30,7 @@ FOLD = 64
 def folded_lists(C: Floats, i0: int, i1: int, lists: Any) -> None:
     """For each row i of i0..i1 list the columns j > i where ``C[i, j] + C[j, i]`` is not zero.
 
-    `lists` are `pair_sums.Lists`, here and below.
+    `lists` are `feature_scores.Lists`, here and below.
     """
     index, weight, length = lists
     n = C.shape[0]
@@ -178,7 +178,7 @@ def combine_groups(
 def gap_scores(
     gapped: Any, rows: Places, C: Floats, y: Places, n_classes: int, out: Floats
 ) -> None:
-    """Add the contribution of `pair_sums.Gapped`: means over neighbours with a value.
+    """Add the contribution of `feature_scores.Gapped`: means over neighbours with a value.
 
     A target whose own value is missing contributes nothing. ``C[r]`` are the signed weights of
     target ``rows[r]``; near hits and far misses are negative, near misses and far hits positive.
@@ -298,7 +298,7 @@ def weight_groups(C: Floats, rows: Places, y: Places, bounds: Places, groups: An
         Signed weights of the neighbours of the targets `rows`.
     y, bounds : (n,) int64, (n_classes + 1,) int64
         Classes; class c is the instances ``bounds[c] … bounds[c + 1] - 1``.
-    groups : `pair_sums.Groups`
+    groups : `feature_scores.Groups`
         Written.
     """
     mask, total, size = groups
@@ -392,8 +392,9 @@ def count_scores(
     """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
 
     A group is a bit mask over the instances, which are sorted by class (`neighbours`, from
-    `weight_groups`), and ``levels[start[a] + v]`` of `masks` (`pair_sums.Masks`) the instances with
-    code v in column a: the number of neighbours that differ is one popcount of their intersection.
+    `weight_groups`), and ``levels[start[a] + v]`` of `masks` (`feature_scores.Masks`) the instances
+    with code v in column a: the number of neighbours that differ is one popcount of their
+    intersection.
     ``known[a - n_whole]`` masks the instances with a value in column a, which has gaps.
     """
     codes, gap, n_whole = levelled.codes, levelled.gap, levelled.n_whole
