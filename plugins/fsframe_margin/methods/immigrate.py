@@ -85,7 +85,7 @@ class Immigrate(TunedSelector):
 
     Time per iteration N² A² / 2 multiply-adds and N² exponentials; memory 24 N² bytes up to
     4096 rows, a few rows of length N above; and 64 A² bytes. If those do not fit, W is stored by
-    tiles, or implicitly (`implicit_weights`); then pairs among the kept features are returned, or
+    tiles, or implicitly (`ImplicitPairs`); then pairs among the kept features are returned, or
     the 100,000 largest pairs if more than 2048 features are kept.
 
     The score of a feature is the part of the expected margin that it carries, Σ_b W_ab (−Σ)_ab / N
