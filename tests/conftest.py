@@ -15,12 +15,19 @@ from hypothesis import settings
 
 from fsframe.registry import default_manager
 from fsframe.testing.conformance import pytest_terminal_summary
+from tests.grids import FEW_EXAMPLES, MOST_EXAMPLES
 
 __all__ = ["pytest_terminal_summary"]
 
 # Equal examples in every run, and no deadline: the first call may import or compile.
-settings.register_profile("fsframe", deadline=None, derandomize=True, max_examples=60)
+for _name, _many in {"fsframe": FEW_EXAMPLES, "fsframe-slow": MOST_EXAMPLES}.items():
+    settings.register_profile(_name, deadline=None, derandomize=True, max_examples=_many)
 settings.load_profile("fsframe")
+
+
+def is_long(config: pytest.Config) -> bool:
+    """Whether the longer checks are asked for."""
+    return bool(config.option.markexpr == "slow")
 
 
 class RegisteredClassesLeave:
@@ -39,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse to test with the entry points of another state, without some of the plugins."""
     # A fixture of this file would reach tests/ alone, not the examples in docstrings of fsframe/.
     config.pluginmanager.register(RegisteredClassesLeave())
+    if is_long(config):
+        settings.load_profile("fsframe-slow")
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"].items())
     entries = distribution("fsframe").entry_points.select(group="fsframe")
@@ -58,8 +67,15 @@ OF_SOME_SYSTEMS = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests that use by name what this system has not, and say what that is."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip tests that use by name what this system has not, and say what that is.
+
+    Properties, of which every run tries some examples, are among the longer checks too.
+    """
+    if is_long(config):
+        for item in items:
+            if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.slow)
     missing = {name for name, home in OF_SOME_SYSTEMS.items() if not hasattr(home, name)}
     for item in items if missing else ():
         # Of the test itself, and of functions that are its parameters.

@@ -7,6 +7,18 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+MOST_EXAMPLES = 60
+"""How many examples of a property are tried with ``pytest -m slow``, unless it says otherwise."""
+FEW_EXAMPLES, LEAST_EXAMPLES = 25, 12
+"""How many are tried in every run, and how many at least of a property that says otherwise."""
+
+
+def examples(most: int) -> settings:
+    """So many examples of a property with ``pytest -m slow``; in every run fewer, in proportion."""
+    share = most * settings().max_examples // MOST_EXAMPLES
+    return settings(max_examples=max(share, min(most, LEAST_EXAMPLES)))
 
 
 def slow(*values: Any) -> Any:

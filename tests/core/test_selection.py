@@ -11,7 +11,7 @@ import numpy as np
 import polars
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -34,6 +34,7 @@ from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_
 from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
 from fsframe.storage.write import first_difference
 from fsframe.table.dataset import Dataset
+from tests.grids import examples
 
 column_sets = st.sets(st.integers(0, 19), min_size=1, max_size=12).map(sorted)
 
@@ -202,7 +203,7 @@ def near_ties(draw):
     return values.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(values=near_ties(), least=st.sampled_from([0.0, 1e-10, 0.5]))
 def test_ties_are_groups_that_begin_with_their_best(values, least):
     array = np.array(values)

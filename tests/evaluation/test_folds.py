@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fsframe
@@ -31,6 +31,7 @@ from fsframe.show.inspection import inspect_table
 from fsframe.show.page import report_page
 from fsframe.table.dataset import Dataset
 from tests.evaluation.tables import separated
+from tests.grids import examples
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
 
@@ -53,7 +54,7 @@ def assert_partitions(splits, n, repeats, folds):
     st.integers(1, 3),
     st.integers(0, 2**32),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_row_is_tested_once_per_repetition_and_classes_are_dealt_evenly(
     sizes, folds, repeats, seed
 ):
@@ -90,7 +91,7 @@ def test_too_many_folds_name_every_small_class_by_its_label():
 
 
 @given(st.integers(0, 2**32), st.integers(2, 4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_groups_are_never_separated_and_no_fold_is_empty(seed, folds):
     generator = np.random.default_rng(seed)
     groups = generator.integers(0, 25, 90)

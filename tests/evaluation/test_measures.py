@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
@@ -27,6 +27,7 @@ from fsframe.registry.manager import PluginManager, PluginSource, installed_plug
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
 from tests.evaluation.tables import write_csv
+from tests.grids import examples
 from tests.same_process import fsframe as ran
 
 
@@ -79,7 +80,7 @@ OF_CLASSES = [
 
 @pytest.mark.parametrize("name", OF_CLASSES)
 @given(st.integers(0, 2**32), st.sampled_from([2, 3, 4, 9]), st.booleans())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_measures_of_classes_are_those_of_scikit_learn(name, seed, n_classes, coarse):
     y, scores = drawn(seed, n_classes, coarse=coarse)
     assert value(name, y, scores) == pytest.approx(theirs(name, y, scores), rel=1e-9)

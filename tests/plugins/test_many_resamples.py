@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fsframe
@@ -15,7 +15,7 @@ from fsframe import Chain, Dataset, Run
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import bins
 from fsframe_relief.methods import variants
-from tests.grids import shortened
+from tests.grids import examples, shortened
 from tests.plugins.shared import GREEDY
 
 RELIEF = [
@@ -94,7 +94,7 @@ def draws(data, many, seed, halves=False, uneven=False):
 
 
 @pytest.mark.parametrize("text", shortened([*RELIEF, *COUNTS], KEPT))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     kind=st.sampled_from(KINDS),
     n=st.integers(10, 130),

@@ -10,7 +10,7 @@ import attrs
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fsframe.errors import StoreError
@@ -20,6 +20,7 @@ from fsframe.storage.encoding import compact, square_of, triangle_of
 from fsframe.storage.records import StageRecord
 from fsframe.storage.spec import ENCODING_VERSION, SEAL_BYTES, make_seal
 from fsframe.storage.write import first_difference
+from tests.grids import examples
 from tests.storage.run_files import build_record, sealed, tampered
 
 ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
@@ -227,7 +228,7 @@ def test_a_run_on_many_columns_is_a_quarter_of_what_it_was(tmp_path, record):
     assert size < 400 * 401 * 4 + others + 60_000
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 12), st.integers(0, 3))
 def test_a_triangle_gives_its_square_bit_for_bit(m, seed):
     square = symmetric(m, seed)

@@ -14,7 +14,7 @@ import attrs
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -24,6 +24,7 @@ from fsframe.storage import StageRecord, load_run, spec, write_run
 from fsframe.storage.encoding import content_digest
 from fsframe.storage.write import first_difference, run_image
 from fsframe.text import printable
+from tests.grids import examples
 from tests.storage.run_files import ROOT, build_record
 
 
@@ -187,7 +188,7 @@ def test_records_that_hold_nothing_are_kept_too(tmp_path, record):
     assert (loaded.pairs, loaded.selected_names, loaded.seed) == ([], (), None)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     hnp.arrays(
         dtype=st.sampled_from(["f8", "f4", "i8", "i2", "u1", "?", ">f8", "U3"]),

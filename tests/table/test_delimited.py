@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fsframe.errors import DataError, UntidyTableError
@@ -19,6 +19,7 @@ from fsframe.table import cells
 from fsframe.table.arrays import LARGEST
 from fsframe.table.read import read
 from fsframe.table.text_file import is_missing
+from tests.grids import examples
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 
@@ -212,7 +213,7 @@ CELLS = st.sampled_from(["1", "-2.5", "", "NA", " 7 ", "1e3", ".5", "5.", "+3", 
 FLOATS = st.floats(-LARGEST, LARGEST)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(FLOATS, FLOATS, FLOATS), min_size=2, max_size=12), st.booleans())
 def test_every_float_reads_back_to_the_same_bits(tmp_path_factory, rows, quoted):
     out = io.StringIO()
@@ -225,7 +226,7 @@ def test_every_float_reads_back_to_the_same_bits(tmp_path_factory, rows, quoted)
     assert read(path).X.tobytes() == np.array(rows * 2).tobytes()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=8),
     st.booleans(),

@@ -9,7 +9,7 @@ import attrs
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.impute import KNNImputer
@@ -28,6 +28,7 @@ from fsframe.testing.conformance import peak_bytes
 from fsframe.testing.tables import assert_equal
 from fsframe_filters import knn as module
 from fsframe_filters.knn import Knn
+from tests.grids import examples
 from tests.same_process import fsframe as run
 
 
@@ -464,7 +465,7 @@ def table(seed=0, n=40, p=4, n_classes=3):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from(["euclidean", "manhattan"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_shares_of_votes_are_those_of_scikit_learn(seed, k, distance):
     data = table(seed)
     new = np.random.default_rng(seed + 1).standard_normal((15, 4))

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -18,6 +18,7 @@ from fsframe.testing.tables import assert_equal
 from fsframe_infotheory import plain
 from fsframe_infotheory.engine import encode
 from fsframe_infotheory.methods.criteria import Mim
+from tests.grids import examples
 
 CRITERIA = {**plain.CRITERIA, "mim": lambda facts, j, selected: facts.relevance(j)}
 
@@ -56,7 +57,7 @@ def check(found, order, scores, atol=1e-10):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@settings(max_examples=16, deadline=None)
+@examples(16)
 @given(tables(), st.sampled_from(["plain", "weights", "holes"]))
 def test_engine_equals_the_plain_formula(criterion, drawn, kind):
     X, y = drawn

@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -28,6 +28,7 @@ from fsframe_margin.methods.im4e import (
     soft_margins,
 )
 from fsframe_margin.methods.immigrate import descend
+from tests.grids import examples
 
 
 @st.composite
@@ -55,7 +56,7 @@ def tables(draw):
 SIGMAS = st.sampled_from([1e-4, 0.05, 1.0, 7.0, 1e4])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), SIGMAS, st.booleans())
 def test_cost_and_gradient_equal_their_definitions(table, sigma, weighted):
     X, y, W, rng = table
@@ -72,7 +73,7 @@ def test_cost_and_gradient_equal_their_definitions(table, sigma, weighted):
     assert np.abs(found - gradient).max() <= slack * (1 + (X.max() - X.min()) ** 2 * len(y))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), SIGMAS, st.sampled_from(["elementwise", "psd", "psd-clip"]))
 def test_cost_never_increases_with_the_line_search(table, sigma, rule):
     X, y, W, _ = table
@@ -84,7 +85,7 @@ def test_cost_never_increases_with_the_line_search(table, sigma, rule):
         assert (found.weights >= 0).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     tables(),
     SIGMAS,
@@ -106,7 +107,7 @@ def test_a_descent_that_ends_before_its_second_half_is_pruned_all_the_same(
     assert len(found.cost) == len(found.gap) == len(found.step) == found.iterations + 1
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_measurements_by_the_columns_that_count_are_those_of_all(features, share, seed):
     rng = np.random.default_rng(seed)
@@ -135,7 +136,7 @@ def test_pairs_without_a_share_are_left_out_of_the_gradient_and_nothing_is_lost(
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
 def test_predictions_equal_eq_3_18_row_by_row(table, sigma):
     X, y, W, rng = table

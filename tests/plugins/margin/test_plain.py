@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -24,6 +24,7 @@ from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo, iterate
 from fsframe_margin.methods.margin_selector import Margin
 from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, Simba, SimbaMbiw, WeightedKnn
+from tests.grids import examples
 from tests.scripts import importable
 
 
@@ -173,7 +174,7 @@ UTILITIES = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 2**32 - 1),
     # So many that a second pass often changes the set.
@@ -198,7 +199,7 @@ def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility
         assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]), st.sampled_from([0.3, 1.0, 3.0]))
 def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -39,7 +39,7 @@ from fsframe_npfs.engine.nulls import (
     settled,
 )
 from fsframe_npfs.methods.npfs import Npfs
-from tests.grids import diagonal, slow
+from tests.grids import diagonal, examples, slow
 from tests.plugins.shared import people
 
 from .conftest import TinyMim, outcome, slides
@@ -58,7 +58,7 @@ def test_a_tail_that_equals_alpha_exactly_counts_as_reached():
     assert critical_value(binomial_tail(2, 0.1), 0.01) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_poisson_binomial_tail_agrees_with_scipy_and_never_rises(p):
     tail = poisson_binomial_tail(p)
@@ -73,7 +73,7 @@ def test_bias_adds_to_p0_and_is_refused_above_one():
         selection_tail([5, 45], 50, 0.2)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(0.001, 0.999), st.floats(0.0001, 0.5))
 def test_least_bootstraps_is_the_first_number_that_can_be_relevant(p0, alpha):
     n = least_bootstraps(p0, alpha)
@@ -94,7 +94,7 @@ def test_permutation_tail_counts_the_observed_one_in():
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(p_values, st.floats(0.001, 0.3), st.integers(0, 50))
 def test_benjamini_hochberg_is_the_step_up_procedure(p, alpha, others):
     tests = p.size + others
@@ -109,7 +109,7 @@ def test_benjamini_hochberg_is_the_step_up_procedure(p, alpha, others):
         np.testing.assert_array_equal(found <= alpha, rejected)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(p_values, st.sampled_from(["none", "bonferroni", "bh"]), st.floats(0.001, 0.3))
 def test_level_of_one_test_rejects_what_the_adjusted_values_reject(p, correction, alpha):
     level = level_of_one_test(p, alpha, correction)
@@ -218,7 +218,7 @@ def test_p_values_of_counts_follow_from_the_counts_of_all_labellings(
         np.testing.assert_array_equal(found.tables["relevant"], over)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(data):
     n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(2, 8))

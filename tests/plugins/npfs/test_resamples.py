@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import polars
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fsframe
@@ -25,6 +25,7 @@ from fsframe_npfs.engine.nulls import (
     shard_counts,
 )
 from fsframe_npfs.methods import procedure
+from tests.grids import examples
 from tests.plugins.shared import divided
 
 from .conftest import slides
@@ -34,7 +35,7 @@ def labels(*sizes: int) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(2, 30), min_size=2, max_size=4), st.integers(0, 1000))
 def test_stratified_bootstrap_keeps_class_sizes_and_two_rows_of_each(sizes, seed):
     y = labels(*sizes)
@@ -75,7 +76,7 @@ def test_rows_that_count_twice_are_drawn_twice_as_often_and_absent_rows_never():
     np.testing.assert_allclose(total / 4000, times, atol=0.12)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(4, 30), min_size=1, max_size=4), st.data())
 def test_shards_are_disjoint_complete_and_alike(sizes, data):
     y = labels(*sizes)

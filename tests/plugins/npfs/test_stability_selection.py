@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
@@ -36,7 +36,7 @@ from fsframe_npfs.methods.halves import (
     pooled_expected,
 )
 from fsframe_npfs.methods.stability_selection import Cpss, Ensemble, Ipss, near_copies
-from tests.grids import slow
+from tests.grids import examples, slow
 from tests.plugins.shared import people
 
 from .conftest import TinyMim, noise, slides
@@ -44,7 +44,7 @@ from .conftest import TinyMim, noise, slides
 RESULTS = Path(__file__).parents[3] / "benchmarks/resampling/results/published_examples.csv"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.one_of(st.integers(-3, 3).map(float), st.just(np.nan)), min_size=1, max_size=12))
 def test_complete_ranks_are_mean_ranks_with_missing_scores_last(scores):
     array = np.array(scores)
@@ -52,7 +52,7 @@ def test_complete_ranks_are_mean_ranks_with_missing_scores_last(scores):
     np.testing.assert_allclose(complete_ranks(array), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 12).flatmap(lambda p: st.permutations(range(p))), st.integers(0, 12))
 def test_ranks_of_a_list_sum_to_those_of_a_complete_ranking(order, k):
     p = len(order)
@@ -247,7 +247,7 @@ def test_the_rates_by_which_ipss_decides_are_in_every_table_of_its_run():
 # Bounds by permuted labels, and where the other bounds say that they fail
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.integers(2, 8).flatmap(
         lambda p: st.lists(st.lists(st.integers(0, 5), min_size=p, max_size=p), min_size=2)

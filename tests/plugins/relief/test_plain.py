@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import fsframe
@@ -14,11 +14,11 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows
-from tests.grids import diagonal, slow
+from tests.grids import diagonal, examples, slow
 
 from .conftest import method, read_scores
 
-EXAMPLES = settings(max_examples=30, deadline=None)
+EXAMPLES = examples(30)
 # The plain program takes the mean of nothing for a row without any value.
 pytestmark = pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsframe.method.run import Run
@@ -20,7 +20,7 @@ from fsframe_relief.engine import feature_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Target
-from tests.grids import diagonal
+from tests.grids import diagonal, examples
 
 from .conftest import method
 
@@ -127,7 +127,7 @@ def both_ways(stage, data, **options):
     return found, plain, used.call_count
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     text=st.sampled_from(METHODS),
     n=st.integers(12, 150),
@@ -231,7 +231,7 @@ def test_kinds_of_columns_add_up(p):
     np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     name=st.sampled_from(["multisurf", "multisurfstar", "surf", "relieff"]),
     n=st.integers(50, 150),

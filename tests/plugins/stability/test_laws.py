@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom, kendalltau, rankdata, spearmanr, weightedtau
 from threadpoolctl import threadpool_limits
@@ -21,6 +21,7 @@ from fsframe_stability.agreement import (
     expected_canberra,
     intersection_law,
 )
+from tests.grids import examples
 
 metrics = fsframe.stability_metrics
 
@@ -154,7 +155,6 @@ def value(name: str, matrix: np.ndarray) -> float:
 
 
 @given(collections(equal=True))
-@settings(deadline=None)
 def test_for_equal_sizes_the_corrected_indices_are_all_kuncheva(matrix):
     index = metrics["kuncheva"]()(matrix).value
     for name in EQUAL_TO_KUNCHEVA:
@@ -162,7 +162,6 @@ def test_for_equal_sizes_the_corrected_indices_are_all_kuncheva(matrix):
 
 
 @given(collections())
-@settings(deadline=None)
 def test_without_similar_features_the_adjusted_metrics_are_the_plain_ones(matrix):
     nothing = np.eye(matrix.shape[1])
     for adjusted, plain in (
@@ -200,7 +199,7 @@ def test_a_metric_of_rankings_says_truly_whether_it_is_corrected_for_chance(name
 
 
 @given(st.integers(2, 6), st.integers(1, 12), st.data())
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_growing_sets_are_measured_as_if_one_size_at_a_time(m, p, data):
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     orders = random.random((m, p)).argsort(axis=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -37,6 +37,7 @@ from fsframe.storage.unit_bytes import (
     unpack_selections,
 )
 from fsframe.storage.unit_files import Manifest, Unit
+from tests.grids import examples
 from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
 
 NUMBERS = ["bool", "int8", "uint16", "int64", "uint64", "float32", "float64"]
@@ -97,7 +98,7 @@ def test_arrays_without_a_place_in_a_run_file_are_refused(array):
 SOUND = pack({"x": np.linspace(0, 1, 20), "names": np.array(["a", "bc"])}, {"why": 1})
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.integers(0, len(SOUND) - 1), st.integers(1, 255))
 def test_a_changed_byte_gives_an_error_of_ours_or_other_values_never_a_crash(place, change):
     content = bytearray(SOUND)
