@@ -87,6 +87,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures that take no time, for what is not about pictures."""
+    import fsframe.show.page as page
+    import fsframe.show.section as sections
+
+    monkeypatch.setattr(page, "figure_bytes", lambda _, form: f"a picture as {form}".encode())
+    monkeypatch.setattr(sections, "figure_bytes", lambda _: b"<svg></svg>")
+
+
+@pytest.fixture
 def count() -> Callable[..., None]:
     """Says what a long test counted; adds a line to the file FSFRAME_FIGURES, if that is set."""
 

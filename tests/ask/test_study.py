@@ -36,7 +36,7 @@ def studied(frames):
     return fsframe.study(frames, CHAINS, **ASKED)
 
 
-def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path):
+def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path, undrawn):
     words = ['name = "study"', 'measures = ["balanced-accuracy", "auc"]', "seeds = [0, 5]"]
     words += ["folds = 3", f"chains = {CHAINS}", 'tables = ["one.csv", "two.csv"]']
     (tmp_path / "study.toml").write_text("\n".join(words))
@@ -162,7 +162,7 @@ def test_proposed_chains_fill_gaps_before_a_classifier_that_takes_none(frames, c
 
 
 @pytest.mark.parametrize("tables", [["one"], ["one", "two"]])
-def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_path):
+def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_path, undrawn):
     found = fsframe.study({t: frames[t] for t in tables}, CHAINS[:1], label="kind", folds=3)
     assert CHAINS[0] in repr(found) and found.best() == CHAINS[0] and found.to_sklearn()
     assert found.comparison.ranks is None and len(found.to_frame()) == 3 * len(tables)
@@ -177,7 +177,9 @@ def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_pat
 
 
 @pytest.mark.parametrize("measure", [pytest.param("auc", marks=pytest.mark.slow), "protocols/auc"])
-def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, tmp_path, measure):
+def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(
+    frames, tmp_path, measure, undrawn
+):
     settings = {"label": "kind", "measures": [measure], "scheme": "leave-one-out"}
     found = fsframe.study(frames["one"], CHAINS, **settings)
     found.save(tmp_path / "saved")
@@ -189,7 +191,7 @@ def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(frames, 
     assert "paired tests" not in text and "We also report" not in text
 
 
-def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
+def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path, undrawn):
     file = studied.save(tmp_path / "kept.zip")
     folder = tmp_path / "kept"
     assert studied.save(folder).read_bytes() == file.read_bytes()
@@ -205,7 +207,9 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
         fsframe.load_run(file)
 
 
-def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_path, monkeypatch):
+def test_an_interrupted_study_continues_with_workers_too(
+    frames, studied, tmp_path, monkeypatch, undrawn
+):
     from fsframe.chains.request import Request
 
     real, computed = Request.run, []

@@ -91,7 +91,7 @@ def use(
 
 @pytest.mark.parametrize(("kind", "named"), [*zip(MADE, NAMED, strict=False)])
 def test_nothing_that_a_run_file_names_is_imported(
-    call: Call, here: Path, boom: Path, kind: str, named: str
+    call: Call, here: Path, boom: Path, undrawn: None, kind: str, named: str
 ) -> None:
     assert call(MADE[kind]).code == 0
     use(call, here, next(changed(load_run(here / "run.h5"), named)), boom)
@@ -119,7 +119,9 @@ def test_nothing_is_imported_wherever_a_run_file_names_it(
         use(call, here, record, boom)
 
 
-def test_nothing_that_a_study_names_is_imported(call: Call, here: Path, boom: Path) -> None:
+def test_nothing_that_a_study_names_is_imported(
+    call: Call, here: Path, boom: Path, undrawn: None
+) -> None:
     asked = ["mim:top=2 knn", "mim:top=3 knn"]
     fsframe.study(here / "small.csv", asked, folds=2).save(here / "study.zip")
     record = read_study(here / "study.zip")

@@ -49,16 +49,6 @@ def small(folder, undrawn):
     return folder
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Pictures that take no time, for what is not about pictures."""
-    import fsframe.show.page as page
-    import fsframe.show.section as sections
-
-    monkeypatch.setattr(page, "figure_bytes", lambda _, form: f"a picture as {form}".encode())
-    monkeypatch.setattr(sections, "figure_bytes", lambda _: b"<svg></svg>")
-
-
 def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, undrawn):
     done = ran("study study.toml -q --json")
     found = done.json

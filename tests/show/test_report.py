@@ -106,11 +106,13 @@ def test_hostile_names_are_shown_and_not_obeyed():
         ("stability-study:base=immigrate:max_iter=2,n=3", "How stable the ranking is"),
     ],
 )
-def test_pairs_are_drawn_and_protocols_have_their_curves(chain: str, drawn: str) -> None:
+def test_pairs_are_drawn_and_protocols_have_their_curves(
+    chain: str, drawn: str, undrawn: None
+) -> None:
     assert drawn in [figure.heading for figure in figures(Chain.parse(chain).run(small()))]
 
 
-def test_the_page_of_a_protocol_says_what_was_measured():
+def test_the_page_of_a_protocol_says_what_was_measured(undrawn):
     evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=2").run(small())
     accuracy = summarise(evaluated.stages[-1].selection).measures["accuracy"]
     page = report_page(evaluated)
@@ -141,7 +143,7 @@ def test_names_are_never_formulas_of_the_plotting_library():
     assert "mathdefault" not in report_page(Chain.parse(curve).run(data))
 
 
-def test_of_many_warnings_a_page_shows_fifty():
+def test_of_many_warnings_a_page_shows_fifty(undrawn):
     record = attrs.evolve(Chain.parse("mim:top=2").run(small()), warnings=["odd"] * 60)
     page = report_page(record)
     more = len(record.all_warnings()) - 50
@@ -248,7 +250,7 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     assert told.startswith("By name, since their tables differ, all 3 runs keep")
 
 
-def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it():
+def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it(undrawn):
     record = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
     last = record.stages[-1]
     for doubt, verdicts in ((0.0, ["kept", "not kept"]), (0.3, ["borderline", "not kept"])):
@@ -289,7 +291,7 @@ def test_a_group_of_features_is_as_doubtful_as_its_clearest_relevant_member():
     assert borderline(0.0, 0.3) == []
 
 
-def test_the_page_of_a_null_result_claims_nothing():
+def test_the_page_of_a_null_result_claims_nothing(undrawn):
     rng = np.random.default_rng(5)
     noise = Dataset.from_arrays(rng.standard_normal((60, 6)), np.arange(60) % 2, name="noise")
     record = Chain.parse("immigrate:max_iter=5,top=3").run(noise, seed=1)
@@ -362,7 +364,7 @@ def test_the_checklist_speaks_of_standard_errors_where_there_are_some(scheme: st
     assert (item.state, "corrected standard errors" in item.answer) == (state, state == "yes")
 
 
-def test_a_page_of_several_runs_names_each_and_what_they_share():
+def test_a_page_of_several_runs_names_each_and_what_they_share(undrawn):
     runs = [(Chain.parse(text).run(small()), None) for text in ("mim:top=2", "anova-f:top=1")]
     page = report_page_of_several(runs)
     tags = Tags(page)
@@ -382,7 +384,7 @@ def test_every_picture_has_words_and_every_wide_thing_can_be_reached_by_keys(pag
     assert any(g.get("name") == "viewport" for tag, g in tags if tag == "meta")
 
 
-def test_the_methods_text_suffices_to_repeat_the_test():
+def test_the_methods_text_suffices_to_repeat_the_test(undrawn):
     chain = "mim:top=1 npfs:n=20,permutations=49"
     record = Chain.parse(chain).run(small(), seed=7, command="fsframe chain … --seed 7")
     text = methods_paragraph(record)
