@@ -188,8 +188,9 @@ def test_other_methods_add_them_and_later_stages_see_them(sixty):
     assert record.stages[0].selection.scores.tobytes() == alone.scores.tobytes()
 
 
-@pytest.mark.parametrize("chain", ["mim:top=2 npfs:n=20", "relieff ensemble:n=6,top=2",
-                                   "relieff turf:top=2", "npfs:base=(mim:top=2),n=20"])  # fmt: skip
+@pytest.mark.parametrize("chain", ["mim:top=2 npfs:n=20,permutations=49",
+                                   "relieff ensemble:n=6,top=2", "relieff turf:top=2",
+                                   "npfs:base=(mim:top=2),n=20,permutations=49"])  # fmt: skip
 def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(sixty, chain):
     kept, plain = (fsframe.Chain.parse(chain).run(d) for d in (_keeping(sixty, 0, 6), sixty))
     assert {0, 6} <= set(kept.selected.tolist())

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -179,7 +179,6 @@ def by_definition(matrix: np.ndarray, sign: float = 1.0) -> tuple[float, float]:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 20))
-@settings(deadline=None)
 def test_phi_and_variance_follow_the_paper_term_by_term(seed, m, p):
     random = np.random.default_rng(seed)
     matrix = random.random((m, p)) < random.random(p)
