@@ -302,3 +302,16 @@ def test_resamples_that_kill_every_worker_are_named(
         finally:
             stop.append(True)
             keeper.join()
+
+
+def test_tables_that_are_gone_from_the_cluster_are_sent_again():
+    engine = ClusterEngine.__new__(ClusterEngine)
+    states = {"kept": "finished", "lost": "lost", "failed": "error"}
+    engine._left = False
+    engine._scattered = {name: SimpleNamespace(status=state) for name, state in states.items()}
+    assert engine._lost_tables() and [*engine._scattered] == ["kept"]
+    assert not engine._lost_tables()
+    # Where workers have left, others may be waiting for any of them.
+    engine._left = True
+    assert engine._lost_tables() and not engine._scattered
+    assert not engine._lost_tables()

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -122,6 +123,42 @@ def test_results_come_in_order_although_they_are_finished_in_another(table, coun
         found = list(select_resamples(Noise(), table, counts, attrs.evolve(RUN, executor=engine)))
     alone = list(select_resamples(Noise(), table, counts, RUN))
     assert [s.scores.tolist() for s in found] == [s.scores.tolist() for s in alone]
+
+
+class Breaking(Engine):
+    """Its pool breaks over the first of three tasks, and never does the others."""
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(executor, 3)
+        self.lost: list[Future] = []
+        self.replaced = self.looked = 0
+
+    def submit(self, function, *arguments):
+        if self.replaced:
+            return self.executor.submit(function, *arguments)
+        self.lost.append(Future())
+        if len(self.lost) == 3:
+            self.lost[0].set_exception(BrokenExecutor("gone"))
+        return self.lost[-1]
+
+    def replace_lost(self) -> bool:
+        self.replaced += 1
+        return True
+
+    def check(self) -> None:
+        self.looked += 1
+        assert self.looked < 100, "what was lost is waited for"
+
+
+def test_what_a_broken_pool_has_not_done_is_submitted_again():
+    waiting = deque([-1, -2, -3])
+    with ThreadPoolExecutor(1) as pool, Breaking(pool) as engine:
+        jobs = dispatch.Jobs(
+            engine=engine, waiting=waiting, take=waiting.popleft,
+            call=lambda job: (abs, job.what), doing=str, ahead=lambda: 1,
+        )  # fmt: skip
+        assert dict(jobs.results()) == {-1: 1, -2: 2, -3: 3}
+        assert engine.replaced == 1
 
 
 def test_parts_that_nobody_asks_for_stay_behind_on_every_engine(table, counts, two_processes):
