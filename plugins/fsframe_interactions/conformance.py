@@ -34,4 +34,7 @@ EXCEPTIONS = {
         "top_is_honoured": "of the features that the base chose, which may be fewer",
     },
 }
-TRIED_AS: dict[str, str] = {"interactions-split": "interactions-split:base=relieff:top=4"}
+TRIED_AS = {
+    "interactions": "interactions:calibrate=100,draws=50",
+    "interactions-split": "interactions-split:base=relieff:top=4",
+}
