@@ -19,7 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
 ALWAYS = (
     *("Immigrate", "MRMR", "ReliefF", "WeightedKNN", "Ridge", "Sklearn", "SklearnSelector"),
-    'ChainSelector("mim:top=1,missing=level relieff")',
     'ChainSelector("mim:top=3 jmi:top=1")',
     'ChainClassifier("mim:top=2 knn")',
     'ChainRegressor("rrelieff knn:k=5")',
