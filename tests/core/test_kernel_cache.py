@@ -21,7 +21,7 @@ import pytest
 from numba.core import config
 
 from fsframe import system
-from fsframe.kernels import compiled
+from fsframe.kernels import compiled, unset_senseless_threads
 from fsframe.kernels.compiled import njit
 from fsframe.system import user_number
 from tests.command_line import fsframe
@@ -493,11 +493,28 @@ def test_the_search_for_garbage_rests_only_while_kernels_are_compiled():
         gc.enable()
 
 
+@pytest.mark.parametrize("value", ["0", "-2", "many", "", "2"])
+def test_a_number_of_threads_stays_if_it_is_one(monkeypatch, capsys, value):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
+    unset_senseless_threads()
+    kept, said = os.environ.get("NUMBA_NUM_THREADS"), capsys.readouterr().err
+    if value == "2":
+        assert (kept, said) == (value, "")
+    else:
+        assert kept is None
+        assert f"NUMBA_NUM_THREADS={value!r} is no number of threads" in said
+
+
 @pytest.mark.parametrize(
     ("environ", "code", "said"),
     [
         ({"NUMBA_NUM_THREADS": "0"}, 0, "NUMBA_NUM_THREADS='0' is no number of threads"),
-        ({"NUMBA_NUM_THREADS": "many"}, 0, "NUMBA_NUM_THREADS='many' is no number of threads"),
+        pytest.param(
+            {"NUMBA_NUM_THREADS": "many"},
+            0,
+            "NUMBA_NUM_THREADS='many' is no number of threads",
+            marks=pytest.mark.slow,
+        ),
         pytest.param({"NUMBA_NUM_THREADS": "2"}, 0, "", marks=pytest.mark.slow),
         ({"NUMBA_DISABLE_JIT": "1"}, 2, "unset NUMBA_DISABLE_JIT"),
     ],
