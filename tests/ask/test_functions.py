@@ -124,15 +124,15 @@ def test_a_function_gives_the_bits_of_its_command(table, tmp_path, evaluated, st
 
 
 def test_tables_come_as_datasets_frames_arrays_and_files(table, data):
-    found = fsframe.select("mim:top=2,bins=3", data)
+    result = fsframe.select("mim:top=2,bins=3", data)
     frame = pandas.read_csv(table, float_precision="round_trip")
     X, y = frame.drop(columns="kind"), frame["kind"]
     for given in (str(table), table, frame, polars.read_csv(table)):
-        assert fsframe.select("mim:top=2,bins=3", given, label="kind").digests() == found.digests()
-    assert fsframe.select("mim:top=2,bins=3", X, label=y).digests() == found.digests()
+        assert fsframe.select("mim:top=2,bins=3", given, label="kind").digests() == result.digests()
+    assert fsframe.select("mim:top=2,bins=3", X, label=y).digests() == result.digests()
     for given in (X.to_numpy(), X.to_numpy().tolist()):
         scores = fsframe.select("mim:top=2,bins=3", given, label=y.to_numpy()).scores
-        assert scores.tolist() == found.scores.tolist()
+        assert scores.tolist() == result.scores.tolist()
     with pytest.raises(DataError, match="has shape"):
         fsframe.select("mim", X.to_numpy(), label=y.to_numpy()[:5])
 
@@ -301,24 +301,24 @@ def test_a_comparison_continues_in_its_folder(tmp_path, data, compared, monkeypa
 def test_a_run_is_a_result_too(data):
     from fsframe.show.results import as_result
 
-    found = fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data)
-    assert isinstance(found, fsframe.SelectionResult) and as_result(found) is found
+    result = fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data)
+    assert isinstance(result, fsframe.SelectionResult) and as_result(result) is result
     study = fsframe.Chain.parse("stability-study:base=(mim:top=1),n=3").run(data)
     assert isinstance(study, fsframe.StabilityResult)
-    page = found._repr_html_()
+    page = result._repr_html_()
     assert "mim score" in page and "rank" in page
-    assert repr(found).startswith("mim:top=2,bins=3 anova-f:top=1 on toy: 40 samples")
+    assert repr(result).startswith("mim:top=2,bins=3 anova-f:top=1 on toy: 40 samples")
 
 
 def test_a_selection_is_a_fitted_transformer(data, table):
-    found = fsframe.select("mim:top=3,bins=3 anova-f:top=2", data, seed=3)
-    made = found.to_sklearn()
+    result = fsframe.select("mim:top=3,bins=3 anova-f:top=2", data, seed=3)
+    made = result.to_sklearn()
     frame = pandas.read_csv(table, float_precision="round_trip").drop(columns="kind")
     kept = made.transform(frame)
-    assert np.array_equal(kept, frame[sorted(found.selected_names)].to_numpy())
-    assert list(made.get_feature_names_out()) == sorted(found.selected_names)
+    assert np.array_equal(kept, frame[sorted(result.selected_names)].to_numpy())
+    assert list(made.get_feature_names_out()) == sorted(result.selected_names)
     again = made.fit(frame, data.y)
-    assert again.ranking_.tolist() == found.selected.tolist()
+    assert again.ranking_.tolist() == result.selected.tolist()
     with pytest.raises(RequestError, match="ends with a classifier"):
         fsframe.select(CHAIN, data).to_sklearn()
 

@@ -99,11 +99,11 @@ def test_a_run_of_it_is_an_evaluation(frames, studied):
 
 
 def test_the_best_chain_is_the_smallest_within_a_standard_error(studied):
-    found = studied.comparison
+    result = studied.comparison
     for d, name in enumerate(studied.data):
         best = studied.chains.index(studied.best(name))
-        near = found.values[d] >= found.values[d].max() - found.standard_error[d].max()
-        assert near[best] and found.kept[d, best] == found.kept[d, near].min()
+        near = result.values[d] >= result.values[d].max() - result.standard_error[d].max()
+        assert near[best] and result.kept[d, best] == result.kept[d, near].min()
     assert studied.best() in CHAINS
 
 
@@ -133,42 +133,42 @@ def test_what_an_evaluation_tuned_is_searched_in_scikit_learn(frames):
 
 def test_a_comparison_gives_its_best_chain_or_a_named_one(frames):
     data = fsframe.Dataset.from_frame(frames["one"], "kind", keep="c", name="one")
-    found = fsframe.compare(CHAINS, data, folds=3, repeats=1)
-    assert found.to_sklearn().chain == found.best() == found.best("one")
-    named = found.to_sklearn(CHAINS[1])
+    comparison = fsframe.compare(CHAINS, data, folds=3, repeats=1)
+    assert comparison.to_sklearn().chain == comparison.best() == comparison.best("one")
+    named = comparison.to_sklearn(CHAINS[1])
     assert named.chain == CHAINS[1] and named.always_keep == ["c"]
     with pytest.raises(RequestError, match="there is no chain"):
-        found.to_sklearn("mim")
+        comparison.to_sklearn("mim")
 
 
 def test_without_chains_those_that_inspect_proposes_are_compared(frames):
     proposed = [each.chain for each in proposals_for(fsframe.read(frames["one"], label="kind"))]
-    found = fsframe.study(frames["one"], label="kind", folds=3)
-    assert len(proposed) > 1 and found.data == ("data",)
-    assert [chain.removesuffix(" weighted-knn") for chain in found.chains] == proposed
-    assert found.measures == ("accuracy",)
+    study = fsframe.study(frames["one"], label="kind", folds=3)
+    assert len(proposed) > 1 and study.data == ("data",)
+    assert [chain.removesuffix(" weighted-knn") for chain in study.chains] == proposed
+    assert study.measures == ("accuracy",)
 
 
 @pytest.mark.parametrize("column", ["a", pytest.param("c", marks=pytest.mark.slow)])
 def test_proposed_chains_fill_gaps_before_a_classifier_that_takes_none(frames, column, capsys):
     gaps = frames["one"].copy()
     gaps.loc[3:9, column] = np.nan
-    found = fsframe.study({"gaps": gaps, "full": frames["two"]}, label="kind", folds=3)
-    every = (*found.chains, *found.record.beside)
-    assert len(found.chains) > 1 and all(chain.startswith("impute ") for chain in every)
-    assert "impute weighted-knn" in found.record.beside
-    assert np.isfinite(found.comparison.all_features["impute weighted-knn"]).all()
+    study = fsframe.study({"gaps": gaps, "full": frames["two"]}, label="kind", folds=3)
+    every = (*study.chains, *study.record.beside)
+    assert len(study.chains) > 1 and all(chain.startswith("impute ") for chain in every)
+    assert "impute weighted-knn" in study.record.beside
+    assert np.isfinite(study.comparison.all_features["impute weighted-knn"]).all()
     assert "does not take" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("tables", [["one"], ["one", "two"]])
 def test_a_study_of_one_chain_shows_it_and_tests_nothing(frames, tables, tmp_path, undrawn):
-    found = fsframe.study({t: frames[t] for t in tables}, CHAINS[:1], label="kind", folds=3)
-    assert CHAINS[0] in repr(found) and found.best() == CHAINS[0] and found.to_sklearn()
-    assert found.comparison.ranks is None and len(found.to_frame()) == 3 * len(tables)
-    assert found.plot().axes[0].get_xlabel() == "false positive rate"
-    found.save(tmp_path / "saved")
-    assert "No tests: there is one chain." in repr(found) and "no value" not in repr(found)
+    study = fsframe.study({t: frames[t] for t in tables}, CHAINS[:1], label="kind", folds=3)
+    assert CHAINS[0] in repr(study) and study.best() == CHAINS[0] and study.to_sklearn()
+    assert study.comparison.ranks is None and len(study.to_frame()) == 3 * len(tables)
+    assert study.plot().axes[0].get_xlabel() == "false positive rate"
+    study.save(tmp_path / "saved")
+    assert "No tests: there is one chain." in repr(study) and "no value" not in repr(study)
     page = (tmp_path / "saved" / "report.html").read_text("utf-8")
     assert "so nothing is tested" in page and "best accuracy of" not in page
     text = (tmp_path / "saved" / "methods.md").read_text("utf-8")
@@ -181,12 +181,12 @@ def test_a_measure_without_values_in_the_folds_is_not_said_to_be_tested(
     frames, tmp_path, measure, undrawn
 ):
     settings = {"label": "kind", "measures": [measure], "scheme": "leave-one-out"}
-    found = fsframe.study(frames["one"], CHAINS, **settings)
-    found.save(tmp_path / "saved")
+    study = fsframe.study(frames["one"], CHAINS, **settings)
+    study.save(tmp_path / "saved")
     text, bib = (
         (tmp_path / "saved" / name).read_text("utf-8") for name in ("methods.md", "references.bib")
     )
-    assert not found.comparison.papers and f"chains were compared by {measure}" in text
+    assert not study.comparison.papers and f"chains were compared by {measure}" in text
     assert f"Measures were {measure}" in text and "hand2001" in text and "hand2001" in bib
     assert "paired tests" not in text and "We also report" not in text
 

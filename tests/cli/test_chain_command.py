@@ -60,26 +60,26 @@ def test_dry_run_prints_canonical_text_that_reads_back(
 def test_json_is_one_object_with_the_promised_keys(call: Call, here: Path) -> None:
     done = call("chain immigrate --top 3 on small --json")
     assert done.code == 0
-    found = json.loads(done.out)
+    said = json.loads(done.out)
     assert done.out.count("\n") == 1
-    assert found["chain"] == "immigrate:top=3"
-    assert found["run_file"] == "small.immigrate_top=3.h5"
+    assert said["chain"] == "immigrate:top=3"
+    assert said["run_file"] == "small.immigrate_top=3.h5"
     assert (here / "small.immigrate_top=3.h5").is_file()
-    assert found["selected"][0] == "gene-b" and len(found["selected"]) == 3
-    assert set(found["scores"]) == {"gene-a", "gene-b", "größe", "x y", "last"}
-    assert all(isinstance(score, float) for score in found["scores"].values())
-    assert found["warnings"] == []
-    assert found["pairs"] and all(len(pair) == 3 for pair in found["pairs"])
-    weights = [weight for _, _, weight in found["pairs"]]
+    assert said["selected"][0] == "gene-b" and len(said["selected"]) == 3
+    assert set(said["scores"]) == {"gene-a", "gene-b", "größe", "x y", "last"}
+    assert all(isinstance(score, float) for score in said["scores"].values())
+    assert said["warnings"] == []
+    assert said["pairs"] and all(len(pair) == 3 for pair in said["pairs"])
+    weights = [weight for _, _, weight in said["pairs"]]
     assert weights == sorted(weights, reverse=True)
-    assert found["data"]["classes"] == ["ill", "well"]
-    assert found["stages"][0]["params"]["sigma"] == 1.0
+    assert said["data"]["classes"] == ["ill", "well"]
+    assert said["stages"][0]["params"]["sigma"] == 1.0
 
 
 def test_a_column_that_was_not_considered_has_a_score_of_null(call: Call) -> None:
-    found = call("chain mim:top=2 relieff on small --no-out --json").json
-    assert found["run_file"] is None
-    assert sum(score is None for score in found["scores"].values()) == 3
+    said = call("chain mim:top=2 relieff on small --no-out --json").json
+    assert said["run_file"] is None
+    assert sum(score is None for score in said["scores"].values()) == 3
 
 
 def test_results_go_to_stdout_and_talk_to_stderr(call: Call, here: Path) -> None:
@@ -147,8 +147,8 @@ def test_the_run_file_lies_beside_the_table_and_its_name_tells_parameters(
     (here / "sub" / "packed.csv.gz").write_bytes(gzip.compress((here / "small.csv").read_bytes()))
     done = call(command)
     assert done.code == 0, done.err
-    found = done.out.splitlines()[-1].removeprefix("run file: ")
-    assert fnmatch(found, name) and len(found) < 130 and (here / found).is_file()
+    result = done.out.splitlines()[-1].removeprefix("run file: ")
+    assert fnmatch(result, name) and len(result) < 130 and (here / result).is_file()
 
 
 def test_two_very_long_chains_have_two_file_names(call: Call) -> None:

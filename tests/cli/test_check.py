@@ -37,9 +37,9 @@ def test_a_check_that_fails_is_named_and_ends_with_3() -> None:
 
 def test_json_has_every_check_with_its_status() -> None:
     done = fsframe("check", "fake-majority", "--json", fakes=["fake_sound"])
-    found = done.json
-    assert found["checks"] == len(found["outcomes"]) == sum(found["sums"].values())
-    status = {row["check"]: row["status"] for row in found["outcomes"]}
+    said = done.json
+    assert said["checks"] == len(said["outcomes"]) == sum(said["sums"].values())
+    status = {row["check"]: row["status"] for row in said["outcomes"]}
     assert status["a_separable_table_is_learned"] == "failed"
     assert status["pickles"] == "passed"
     assert done.code == 3

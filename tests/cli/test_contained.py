@@ -98,11 +98,11 @@ def test_every_package_with_kernels_declares_what_compiles():
 
 
 def test_families_with_kernels_are_known_by_their_entries():
-    found = compiled_families()
-    assert {"margin", "relief", "information theory", "interactions"} <= set(found)
-    assert [offer.name for offer in found["scikit-learn"]] == ["elastic-net", "lasso"]
-    assert "protocol" not in found
-    assert "immigrate" in [offer.name for offer in found["margin"]]
+    result = compiled_families()
+    assert {"margin", "relief", "information theory", "interactions"} <= set(result)
+    assert [offer.name for offer in result["scikit-learn"]] == ["elastic-net", "lasso"]
+    assert "protocol" not in result
+    assert "immigrate" in [offer.name for offer in result["margin"]]
 
 
 def test_a_family_is_run_and_compiles_nothing_the_second_time(monkeypatch):
@@ -135,6 +135,6 @@ def test_the_command_says_where_kernels_are_and_ends_with_5_where_they_cannot_be
     assert "margin: 4 kernels compiled, 2.0 s" in said.stdout and "3 in /cache" in said.stdout
     assert said.exception is not None and getattr(said.exception, "exit_code", 0) == 5
     done[0] = CompilationResult(family="margin", seconds=2.0, kernels={"/cache": 3})
-    found = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1", "--json"])
-    assert found.exit_code == 0
-    assert json.loads(found.stdout)["folders"] == {"/cache": 3}
+    result = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1", "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["folders"] == {"/cache": 3}

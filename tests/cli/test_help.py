@@ -237,15 +237,15 @@ def mathematics(loaded: set[str], *packages: str) -> set[str]:
 
 def test_a_command_imports_what_it_needs_and_its_list_of_methods_nothing() -> None:
     asked = [*((line, {}) for line in LIGHT), ("", COMPLETION)]
-    found = in_turn([*asked, *((f"methods {name}", {}) for name in OFFERED)])
+    result = in_turn([*asked, *((f"methods {name}", {}) for name in OFFERED)])
     for line in (*LIGHT, ""):
-        code, out, loaded = found[line]
+        code, out, loaded = result[line]
         assert code == 0 and "fsframe.cli" in loaded, line
         assert not HEAVY & {name.partition(".")[0] for name in loaded}, line
         assert not mathematics(loaded), line
     assert "plain,immigrate" in out
     for name in OFFERED:
-        code, out, loaded = found[f"methods {name}"]
+        code, out, loaded = result[f"methods {name}"]
         assert code == 0 and ("sigma" in out or "threshold" in out)
         # What a method offers is shown without the compiler.
         assert "numpy" in loaded and "numba" not in loaded

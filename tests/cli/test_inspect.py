@@ -125,10 +125,10 @@ def test_a_table_in_parts_is_forecast_and_its_command_runs(call: Call, here: Pat
     assert "label ill: no 4, yes 2" in told
     assert "1 column with one value only: c" in told
     assert "of memory at least" in told
-    found = call("inspect parts --json").json
-    assert found["forecast"]["bytes_of_codes"] == 6 * (1 + 2 + 0) // 8
-    assert found["command"] in told
-    done = call(*shlex.split(found["command"])[1:], "--json", "-q")
+    said = call("inspect parts --json").json
+    assert said["forecast"]["bytes_of_codes"] == 6 * (1 + 2 + 0) // 8
+    assert said["command"] in told
+    done = call(*shlex.split(said["command"])[1:], "--json", "-q")
     assert set(done.json["selected"]) == {"a", "b", "c"}
     assert (here / "parts.jmi_top=100_missing=level.h5").exists()
 
@@ -137,8 +137,8 @@ def test_blanks_between_fields_are_found_as_by_chain(call: Call, here: Path) -> 
     rows = "\n".join(f"{k % 3} {k % 5}  {'uv'[k % 2]}" for k in range(20))
     (here / "blanks.txt").write_text(f"a b class\n{rows}\n")
     assert call("chain mim:top=1 on blanks.txt --no-out").code == 0
-    found = call("inspect blanks.txt --json")
-    assert found.code == 0 and found.json["label"]["name"] == "class"
+    result = call("inspect blanks.txt --json")
+    assert result.code == 0 and result.json["label"]["name"] == "class"
     # One column is described, with what is wrong with it.
     (here / "one.txt").write_text("a\n1\n2\n")
     assert "a table needs features and a label" in call("inspect one.txt").out.replace("\n", " ")

@@ -57,9 +57,9 @@ def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None
     named = ([name, *row] for name, row in zip(names, [first, *rest], strict=True))
     write_rows(here / "new.csv", named)
     assert call("predict r.h5 on new.csv").out.splitlines() == numbered
-    found = list(csv.reader(io.StringIO(call("predict r.h5 on new.csv --id patient").out)))
-    assert [row[0] for row in found[:5]] == ["patient", "'=1+1", "Doe, J", "007", "P3"]
-    assert [row[1:] for row in found] == [line.split(",")[1:] for line in numbered]
+    result = list(csv.reader(io.StringIO(call("predict r.h5 on new.csv --id patient").out)))
+    assert [row[0] for row in result[:5]] == ["patient", "'=1+1", "Doe, J", "007", "P3"]
+    assert [row[1:] for row in result] == [line.split(",")[1:] for line in numbered]
     refused = call("predict r.h5 on new.csv --id pateint")
     assert refused.code == 4 and "pateint" in refused.err
 

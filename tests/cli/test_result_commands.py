@@ -25,12 +25,12 @@ def test_the_table_says_what_the_record_knows(call: Call, here: Path) -> None:
     assert call("chain anova-f:top=3 mim:top=1 on small.csv -q -o run.h5").code == 0
     done = call("table run.h5 -o genes.csv")
     assert done.code == 0 and "genes.csv" in done.out
-    found = rows((here / "genes.csv").read_text(encoding="utf-8"))
-    assert found[0]["feature"] == "gene-b" and found[0]["kept"] == "true"
-    assert found[0]["direction"] == "higher in well" and float(found[0]["anova-f_p"]) < 1e-9
-    assert len(found) == 5 and len(rows(call("table run.h5 --kept").out)) == 1
+    result = rows((here / "genes.csv").read_text(encoding="utf-8"))
+    assert result[0]["feature"] == "gene-b" and result[0]["kept"] == "true"
+    assert result[0]["direction"] == "higher in well" and float(result[0]["anova-f_p"]) < 1e-9
+    assert len(result) == 5 and len(rows(call("table run.h5 --kept").out)) == 1
     assert load_run(here / "run.h5").to_frame()["feature"].to_list() == [
-        r["feature"] for r in found
+        r["feature"] for r in result
     ]
     again = call("table run.h5 -o genes.csv")
     assert again.code == 5 and "genes.csv" in again.err
@@ -75,11 +75,11 @@ def test_without_the_run_s_table_there_are_no_means(call: Call, here: Path) -> N
 
 def test_pairs_have_statistic_p_and_q(call: Call, here: Path) -> None:
     assert call("chain interactions:top=2,calibrate=0 on small.csv -q -o run.h5").code == 0
-    found = rows(call("table run.h5 --pairs").out)
-    assert found and set(found[0]) >= {"feature", "with", "weight", "G2", "df", "p", "q"}
-    assert [float(r["p"]) for r in found] == sorted(float(r["p"]) for r in found)
+    result = rows(call("table run.h5 --pairs").out)
+    assert result and set(result[0]) >= {"feature", "with", "weight", "G2", "df", "p", "q"}
+    assert [float(r["p"]) for r in result] == sorted(float(r["p"]) for r in result)
     shown = call("show run.h5").out
-    assert f"{float(found[0]['p']):.2g}" in shown
+    assert f"{float(result[0]['p']):.2g}" in shown
 
 
 def test_kinds_are_listed_with_what_they_need(call: Call) -> None:

@@ -222,5 +222,5 @@ def test_what_is_shown_is_json_whatever_the_numbers(call: Call, here: Path) -> N
         load_run(here / "stability.h5"), tables={"stability-nogueira": np.array([np.inf])}
     )
     write_run(here / "stability.h5", changed, overwrite=True)
-    found = json.loads(call("show stability.h5 --json").out, parse_constant=lambda name: 1 / 0)
-    assert found["stability"]["nogueira"]["value"] is None
+    said = json.loads(call("show stability.h5 --json").out, parse_constant=lambda name: 1 / 0)
+    assert said["stability"]["nogueira"]["value"] is None

@@ -179,8 +179,8 @@ def test_a_line_break_in_a_name_makes_no_line_on_a_terminal(
 
 
 def test_json_means_the_same_with_its_escapes(call: Call, strange: Path) -> None:
-    found = call("show chain.h5 --json").json
-    assert found["data"]["name"] == FORGED and found["warnings"][0] == FORGED
+    said = call("show chain.h5 --json").json
+    assert said["data"]["name"] == FORGED and said["warnings"][0] == FORGED
 
 
 def test_tables_with_strange_names_are_evaluated_compared_and_studied_line_by_line(
@@ -240,8 +240,8 @@ def test_no_output_obeys_a_plugin_or_what_was_typed(words: list[str], code: int)
 
 
 def test_json_of_plugins_and_methods_means_the_same() -> None:
-    found = fsframe("plugins", "--json", fakes=["fake_steering"]).json["plugins"]
-    (plugin,) = [plugin for plugin in found if plugin["name"] == "steering"]
+    result = fsframe("plugins", "--json", fakes=["fake_steering"]).json["plugins"]
+    (plugin,) = [plugin for plugin in result if plugin["name"] == "steering"]
     assert plugin["version"] == "1.0\x1b[2J"
     method = fsframe("methods", "fake-steering", "--json", fakes=["fake_steering"]).json
     power = next(p for p in method["parameters"] if p["name"] == "power")

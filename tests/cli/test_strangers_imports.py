@@ -82,10 +82,10 @@ def use(
         done = call(command)
         assert done.code in ((0, 2, 5) if REBUILDS.match(command) else (0,)), (command, done.err)
         assert not boom.exists(), command
-    found = fsframe.load_run(here / "run.h5")
-    assert repr(found) and found._repr_html_()
+    result = fsframe.load_run(here / "run.h5")
+    assert repr(result) and result._repr_html_()
     with contextlib.suppress(FsframeError):
-        found.to_sklearn()
+        result.to_sklearn()
     assert not boom.exists()
 
 
@@ -149,9 +149,9 @@ def test_nothing_that_a_study_names_is_imported(
     ):
         assert call(command).code == 0, command
         assert not boom.exists(), command
-    found = fsframe.load_study(here / "study.zip")
-    assert all(named in repr(found) for named in names)
-    assert found._repr_html_() and len(found.to_frame())
+    result = fsframe.load_study(here / "study.zip")
+    assert all(named in repr(result) for named in names)
+    assert result._repr_html_() and len(result.to_frame())
     data = fsframe.read(here / "small.csv")
     with pytest.raises(FsframeError, match="evilmod"):
-        found.to_sklearn().fit(data.X, data.y)
+        result.to_sklearn().fit(data.X, data.y)

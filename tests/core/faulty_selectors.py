@@ -188,8 +188,8 @@ def _column(change: Callable[[Dataset, int], np.ndarray], **more: Any) -> Parts:
     """Another reading of a column, or the sound one where `change` gives None."""
 
     def column(self: Any, data: Dataset, j: int) -> np.ndarray:
-        found = change(data, j)
-        return Explained.column(self, data, j) if found is None else found[:, None]
+        result = change(data, j)
+        return Explained.column(self, data, j) if result is None else result[:, None]
 
     return {"column": column, **more}
 

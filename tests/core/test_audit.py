@@ -49,17 +49,17 @@ def product() -> Dataset:
 def altered(record, number, **changes):
     """The record with another selection in one stage."""
     stages = list(record.stages)
-    found = attrs.evolve(stages[number].selection, **changes)
-    stages[number] = attrs.evolve(stages[number], selection=found, tables=found.tables)
+    result = attrs.evolve(stages[number].selection, **changes)
+    stages[number] = attrs.evolve(stages[number], selection=result, tables=result.tables)
     return attrs.evolve(record, stages=stages)
 
 
 def test_every_stage_of_a_sound_run_has_the_same_bits(record, data):
     told = []
-    found = audit_run(record, data, Run(), report=told.append)
-    assert found == told
-    assert [audit.verdict for audit in found] == ["same bits"] * 5
-    assert [audit.path for audit in found] == [*record.stage_paths(), "/pair_tests"]
+    result = audit_run(record, data, Run(), report=told.append)
+    assert result == told
+    assert [audit.verdict for audit in result] == ["same bits"] * 5
+    assert [audit.path for audit in result] == [*record.stage_paths(), "/pair_tests"]
 
 
 def test_algorithms_are_chosen_as_in_the_run(data):
@@ -82,9 +82,9 @@ def test_algorithms_are_chosen_as_in_the_run(data):
 def test_an_altered_stage_is_found_by_itself(record, data):
     scores = np.array(record.stages[1].selection.scores)
     scores[record.stages[1].selection.selected[0]] *= 1 + 1e-12
-    found = audit_run(altered(record, 1, scores=scores), data, Run(), [1])
-    assert [(audit.verdict, audit.where) for audit in found] == [("differs", "scores")]
-    assert 0 < found[0].difference < 1e-11
+    result = audit_run(altered(record, 1, scores=scores), data, Run(), [1])
+    assert [(audit.verdict, audit.where) for audit in result] == [("differs", "scores")]
+    assert 0 < result[0].difference < 1e-11
     kept = record.stages[0].selection
     fewer = altered(record, 0, selected=kept.selected[::-1])
     assert audit_run(fewer, data, Run(), [0])[0].difference == np.inf
@@ -116,8 +116,8 @@ def test_an_answer_of_no_stage_is_refused(record, tmp_path):
 
 def test_tests_of_pairs_are_made_again(product):
     record = Chain.parse("lfe:top=3").run(product, 2)
-    found = audit_run(record, product, Run())
-    assert [(a.path, a.verdict) for a in found] == [
+    audit = audit_run(record, product, Run())
+    assert [(a.path, a.verdict) for a in audit] == [
         ("/stages/00-lfe", "same bits"), ("/pair_tests", "same bits"),
     ]  # fmt: skip
     made = record.pair_tests
@@ -136,9 +136,9 @@ def test_results_on_which_what_follows_fails_differ(product):
     forged = attrs.evolve(
         stage, tables=fewer, selection=attrs.evolve(stage.selection, tables=fewer)
     )
-    found = audit_run(attrs.evolve(record, stages=[forged]), product, Run())
-    assert [a.verdict for a in found] == ["differs", "differs"]
-    assert found[0].where == "tables/p_values" and "fails on the recorded results" in found[1].where
+    audit = audit_run(attrs.evolve(record, stages=[forged]), product, Run())
+    assert [a.verdict for a in audit] == ["differs", "differs"]
+    assert audit[0].where == "tables/p_values" and "fails on the recorded results" in audit[1].where
 
 
 def test_another_table_or_chain_is_refused(record, data):
@@ -231,9 +231,9 @@ class Notes(Observer):
 
 @pytest.fixture
 def notes(monkeypatch) -> Notes:
-    found = Notes()
-    monkeypatch.setattr(requests, "_observers", lambda: Observers([found]))
-    return found
+    result = Notes()
+    monkeypatch.setattr(requests, "_observers", lambda: Observers([result]))
+    return result
 
 
 def test_a_run_is_reported_from_its_beginning_to_its_end(notes, toy, tmp_path, monkeypatch):
@@ -302,9 +302,9 @@ def test_an_observer_that_exits_when_it_is_made_is_not_notified(monkeypatch, toy
         raise SystemExit(3)
 
     monkeypatch.setattr(type(observers), "__getitem__", ends)
-    found = requests._observers()
-    assert not found
-    assert all("was not notified: SystemExit: 3" in text for text in found.warnings)
+    result = requests._observers()
+    assert not result
+    assert all("was not notified: SystemExit: 3" in text for text in result.warnings)
 
 
 def test_the_log_of_runs_is_pythons(toy, caplog):

@@ -90,9 +90,9 @@ def test_a_wrapping_stage_wraps_everything_on_its_left_and_sees_the_whole_table(
             seen.append((data.n_features, len(base.stages), upstream.selected.size))
             return super()._select_wrapped(base, data, upstream, run)
 
-    found = chain(Mean(top=3), Random(top=2), Looking(top=4)).select(noisy())
-    assert seen == [(8, 2, 2)] and found.features_in.size == 8
-    assert found.scores.sum() == 4 * 2
+    selection = chain(Mean(top=3), Random(top=2), Looking(top=4)).select(noisy())
+    assert seen == [(8, 2, 2)] and selection.features_in.size == 8
+    assert selection.scores.sum() == 4 * 2
 
 
 def test_screening_is_inside_the_resample() -> None:
@@ -111,11 +111,11 @@ def test_screening_is_inside_the_resample() -> None:
 
 
 def test_a_wrapping_stage_with_a_base_is_an_ordinary_stage_and_wrapping_stages_nest() -> None:
-    found = chain(Mean(top=3), Vote(base="mim:top=1", top=1)).select(table())
-    assert found.features_in is not None and found.features_in.tolist() == [1, 2, 3]
-    assert found.scores[[1, 2, 3]].sum() == 4
-    found = chain(Random(top=2), Vote(n=2, top=3), Vote(n=3, top=2)).select(noisy())
-    assert found.scores.sum() == 3 * 3
+    selection = chain(Mean(top=3), Vote(base="mim:top=1", top=1)).select(table())
+    assert selection.features_in is not None and selection.features_in.tolist() == [1, 2, 3]
+    assert selection.scores[[1, 2, 3]].sum() == 4
+    selection = chain(Random(top=2), Vote(n=2, top=3), Vote(n=3, top=2)).select(noisy())
+    assert selection.scores.sum() == 3 * 3
 
 
 def test_streams_depend_on_stage_and_resample_only() -> None:
@@ -170,8 +170,8 @@ def test_prediction_checks_its_table() -> None:
     with pytest.raises(DataError, match=f"row 3, column {fitted.columns[1] + 1}"):
         fitted.predict(holes)
     # Objects, as of a data frame of mixed columns.
-    found = attrs.evolve(fitted, fill=np.zeros(8)).predict(holes.astype(object))
-    assert found.tolist() == fitted.predict(np.nan_to_num(holes)).tolist()
+    result = attrs.evolve(fitted, fill=np.zeros(8)).predict(holes.astype(object))
+    assert result.tolist() == fitted.predict(np.nan_to_num(holes)).tolist()
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,9 @@ def test_the_number_needed_is_that_of_the_adjusted_p_values(correction, permutat
     ],
 )  # fmt: skip
 def test_chains_tell_what_their_tests_cannot_reach(chain, told):
-    found = list(Chain.parse(chain).forewarnings(table()))
-    assert len(found) == bool(told)
-    assert told in "".join(found)
+    result = list(Chain.parse(chain).forewarnings(table()))
+    assert len(result) == bool(told)
+    assert told in "".join(result)
 
 
 def test_a_run_warns_once_before_it_starts_and_its_record_says_so():
@@ -257,12 +257,12 @@ def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str
         assert "permutations are not supported" in str(error) and method().statement() is None
         assert result_object(Chain.parse(name).run(data), None)["statements"] == []
         return
-    found = result_object(record, None)["statements"]
+    result = result_object(record, None)["statements"]
     said = Chain.parse(record.chain).stages[-1].method.statement()
     assert said is not None and said.kind in ("marginal", "conditional")
-    stated_of = [(one["stage"], one["kind"], one["word"]) for one in found]
+    stated_of = [(one["stage"], one["kind"], one["word"]) for one in result]
     assert stated_of == [(name, said.kind, said.word)]
-    assert all(one["sentence"] in flat(record) for one in found)
+    assert all(one["sentence"] in flat(record) for one in result)
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ from fsframe.registry.registry import Registry, find_offer
 def test_chains_are_read_stage_by_stage(
     text: str, stages: list[tuple[str, dict[str, str]]]
 ) -> None:
-    found = parse_stages(text)
-    assert [(stage.name, stage.params) for stage in found] == stages
-    assert parse_stages(format_stages(found)) == found
+    result = parse_stages(text)
+    assert [(stage.name, stage.params) for stage in result] == stages
+    assert parse_stages(format_stages(result)) == result
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ EXCEPTIONS = {
 
 def _of_plugins() -> set[str]:
     """Names of bundled methods whose code is not in `fsframe` itself."""
-    found = set()
+    result = set()
     registry: Registry
     for registry in (selectors, classifiers, stability_metrics, measures):
         for offer in registry.offers():
             if offer.plugin.source.bundled and not offer.entry.target.startswith("fsframe."):
-                found.add(offer.name)
-    return found
+                result.add(offer.name)
+    return result
 
 
 def _strings(path: Path) -> Iterator[str]:

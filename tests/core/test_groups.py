@@ -83,12 +83,12 @@ def test_labels_are_permuted_whole_between_groups_and_within_where_they_vary():
     y = np.array([0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 0, 0])  # groups 4 and 5 vary
     seen = set()
     for seed in range(60):
-        found = permuted_labels(y, who, np.random.default_rng(seed))
-        whole = [set(found[who == g].tolist()) for g in range(4)]
+        result = permuted_labels(y, who, np.random.default_rng(seed))
+        whole = [set(result[who == g].tolist()) for g in range(4)]
         assert all(len(labels) == 1 for labels in whole)
         assert sum(labels == {1} for labels in whole) == 2
-        assert found[who == 4].sum() == 1 and found[who == 5].sum() == 1
-        seen.add(tuple(found.tolist()))
+        assert result[who == 4].sum() == 1 and result[who == 5].sum() == 1
+        seen.add(tuple(result.tolist()))
     # 6 ways between groups, 2 and 3 within.
     assert 25 <= len(seen) <= 36
 
@@ -173,9 +173,9 @@ def test_filters_start_from_them_as_from_given_ones(sixty, chain):
     method = fsframe.Chain.parse(chain).stages[0].method
     given = attrs.evolve(method, given=("f7", "f1"))
     expected = given.select(sixty)
-    found = method.select(_keeping(sixty, 0, 6))
-    assert sorted(found.selected[:2]) == [0, 6] == sorted(expected.selected[:2])
-    assert found.selected[2:].tolist() == expected.selected[2:].tolist()
+    selection = method.select(_keeping(sixty, 0, 6))
+    assert sorted(selection.selected[:2]) == [0, 6] == sorted(expected.selected[:2])
+    assert selection.selected[2:].tolist() == expected.selected[2:].tolist()
 
 
 def test_other_methods_add_them_and_later_stages_see_them(sixty):

@@ -125,11 +125,11 @@ def module(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     monkeypatch.setattr(compiled, "_DISTRUSTED", set())
     spec = importlib.util.spec_from_file_location("small_kernels", package / "small.py")
     assert spec is not None and spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
+    result = importlib.util.module_from_spec(spec)
     # As modules are that hold kernels: numba imports them by name when it takes one from disk.
-    monkeypatch.setitem(sys.modules, "small_kernels", found)
-    spec.loader.exec_module(found)
-    yield found
+    monkeypatch.setitem(sys.modules, "small_kernels", result)
+    spec.loader.exec_module(result)
+    yield result
 
 
 def hits(function: Callable[..., Any], *arguments: Any) -> int:
@@ -303,8 +303,8 @@ def test_a_link_of_a_stranger_above_the_folder_is_not_followed(tmp_path, monkeyp
     link.symlink_to(target)
     ours = system.trusted_owners(Path(__file__))
     assert system.distrust_folder(link / "kernels", ours) == ""
-    found = system.distrust_folder(link / "kernels", STRANGERS)
-    assert found.startswith(f"is reached by a link, {link}, that belongs to")
+    result = system.distrust_folder(link / "kernels", STRANGERS)
+    assert result.startswith(f"is reached by a link, {link}, that belongs to")
 
 
 def test_the_private_group_of_the_owner_may_write(monkeypatch) -> None:

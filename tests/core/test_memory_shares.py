@@ -37,23 +37,23 @@ def workers(number, mappable=True):
 @pytest.mark.parametrize("number", [0, 1, 2, 7])
 def test_shares_come_to_no_more_than_the_bound(text, number):
     executor = workers(number) if number else None
-    found = shares_of(Chain.parse(text), table(), 500_000_000, executor)
-    fits = found.fits * (found.copied + found.one_fit)
-    total = found.table + found.shared + found.room + fits
+    result = shares_of(Chain.parse(text), table(), 500_000_000, executor)
+    fits = result.fits * (result.copied + result.one_fit)
+    total = result.table + result.shared + result.room + fits
     assert total <= 500_000_000
     assert total > 499_000_000
-    assert found.room == working_memory(60, 5000, number)
-    assert found.fits == max(1, number)
-    assert found.table == table().matrix.nbytes
-    assert (found.shared > 0) == (number > 0)
+    assert result.room == working_memory(60, 5000, number)
+    assert result.fits == max(1, number)
+    assert result.table == table().matrix.nbytes
+    assert (result.shared > 0) == (number > 0)
 
 
 def test_workers_share_one_copy_or_have_one_each_and_elsewhere_limits_of_their_own(monkeypatch):
     chain, data, one = Chain.parse("mim"), table(), working_memory(60, 5000)
     for can, copies in ((True, 1), (False, 3)):
         monkeypatch.setattr("fsframe.chains.stage.CAN_SHARE_MEMORY", can)
-        found = shares_of(chain, data, 500_000_000, workers(3))
-        assert found.shared == copies * data.matrix.nbytes
+        result = shares_of(chain, data, 500_000_000, workers(3))
+        assert result.shared == copies * data.matrix.nbytes
     elsewhere = shares_of(chain, data, 500_000_000, workers(3, mappable=False))
     assert (elsewhere.fits, elsewhere.table) == (1, 0)
     assert elsewhere.room == working_memory(60, 5000, 1) - one
@@ -64,9 +64,9 @@ def test_what_is_known_of_the_columns_of_a_table_in_parts_is_counted(tmp_path):
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["X"], file["y"] = rng.normal(size=(40, 300)), np.arange(40) % 2
     data = fsframe.read(tmp_path / "*.h5")
-    found = shares_of(Chain.parse("mim"), data, 500_000_000)
+    result = shares_of(Chain.parse("mim"), data, 500_000_000)
     # A bit for each of 8,192 whole numbers, and six arrays of numbers or marks
-    assert found.table == data.matrix.facts.nbytes == 300 * (1024 + 5 * 8 + 2)
+    assert result.table == data.matrix.facts.nbytes == 300 * (1024 + 5 * 8 + 2)
 
 
 @pytest.mark.parametrize("text", CHAINS)
@@ -198,8 +198,8 @@ def test_fits_hold_what_they_may_and_no_more():
         check=False,
     )
     assert not done.returncode, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert {text: round(share, 2) for text, share in found.items() if share > 1.1} == {}
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert {text: round(share, 2) for text, share in said.items() if share > 1.1} == {}
 
 
 @pytest.mark.parametrize(

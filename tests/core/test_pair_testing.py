@@ -155,8 +155,8 @@ def test_problems_of_tests_are_named():
         ({"n_chosen_from": 0}, "less than n_tested"),
         ({"tables": {"g2": [1.0, 2.0]}}, "tables/g2"),
     ):
-        found = attrs.evolve(sound, **change).problems(3)
-        assert any(words in text for text in found), (change, found)
+        result = attrs.evolve(sound, **change).problems(3)
+        assert any(words in text for text in result), (change, result)
 
 
 def unsound(self, data, columns, pairs, chosen_from, run):
@@ -229,8 +229,8 @@ def test_a_stage_that_saw_some_columns_numbers_those():
         "lower": np.array([0.0, 0.5]),
         "upper": np.array([0.4, 1.0]),
     }
-    found = Selection(selected=[3], scores=[np.nan] * 4, features_in=[1, 3], tables=tables)
-    assert rows(answer(found), "p", "q", "frequency", "frequency_low") == {
+    selection = Selection(selected=[3], scores=[np.nan] * 4, features_in=[1, 3], tables=tables)
+    assert rows(answer(selection), "p", "q", "frequency", "frequency_low") == {
         "b": (0.04, 0.04, 0.1, 0.0),
         "d": (0.01, 0.02, 0.8, 0.5),
         "a": (None,) * 4,
@@ -241,8 +241,8 @@ def test_a_stage_that_saw_some_columns_numbers_those():
 def test_q_is_the_stages_own_or_benjamini_and_hochbergs():
     p = np.array([0.001, 0.2, np.nan, 0.03])
     own = Selection(selected=[], scores=p, tables={"p_values": p, "p_adjusted": p * 2})
-    found = Selection(selected=[], scores=p, tables={"p_values": p, "adjusted-p-values": p})
-    by_name = rows(answer(found), "q")
+    selection = Selection(selected=[], scores=p, tables={"p_values": p, "adjusted-p-values": p})
+    by_name = rows(answer(selection), "q")
     expected = stats.false_discovery_control(p[[0, 1, 3]])
     assert [by_name[name][0] for name in "abd"] == pytest.approx(expected.tolist())
     assert by_name["c"] == (None,)
@@ -313,14 +313,14 @@ def test_pairs_that_were_tested_stand_by_p_with_the_weight_they_have():
         "q_values": np.array([0.6, 0.03, 0.21]),
     }
     weights = PairWeights.from_triplets([0, 1, 3], [0, 0], [1, 2], [0.2, 2.0])
-    found = Selection(
+    selection = Selection(
         selected=[0, 3],
         scores=np.ones(4),
         features_in=[0, 1, 3],
         tables=tables,
         pair_weights=weights,
     )
-    table = pair_table(NAMES, [("tested", found)])
+    table = pair_table(NAMES, [("tested", selection)])
     columns = ("feature", "with", "weight", "G2", "df", "q", "kept")
     assert [*zip(*map(table.cells, columns), strict=True)] == [
         ("a", "d", 2.0, 9.0, 2, 0.03, True),
@@ -328,7 +328,7 @@ def test_pairs_that_were_tested_stand_by_p_with_the_weight_they_have():
         ("a", "b", 0.2, 1.0, 2, 0.6, False),
     ]
     # p of a pair is not p of a feature, also where there are as many of both.
-    assert "p" not in feature_table(NAMES, [("tested", found)]).columns
+    assert "p" not in feature_table(NAMES, [("tested", selection)]).columns
 
 
 def test_pair_weights_that_travelled_are_those_of_their_maker():
@@ -344,13 +344,13 @@ def test_pair_weights_that_travelled_are_those_of_their_maker():
 
 def test_frames_of_both_libraries_hold_the_same():
     pytest.importorskip("pandas", reason="compares with a frame of pandas")
-    found = Selection(selected=[1], scores=[0.5, np.nan, 2.0, 1.0])
-    by_polars, by_pandas = found.to_frame(NAMES), found.to_frame(NAMES, library="pandas")
+    selection = Selection(selected=[1], scores=[0.5, np.nan, 2.0, 1.0])
+    by_polars, by_pandas = selection.to_frame(NAMES), selection.to_frame(NAMES, library="pandas")
     assert by_polars.columns == list(by_pandas.columns)
     assert by_polars["rank"].to_list() == by_pandas["rank"].tolist() == [1, 2, 3, 4]
     assert by_polars["score"].to_list()[0] is None and np.isnan(by_pandas["score"][0])
     with pytest.raises(RequestError, match="neither polars nor pandas"):
-        found.to_frame(NAMES, library="arrow")
+        selection.to_frame(NAMES, library="arrow")
 
 
 def test_a_record_refuses_another_table():
@@ -365,7 +365,7 @@ def test_a_record_refuses_another_table():
 
 def test_tests_made_after_the_last_stage_stand_beside_the_weights():
     weights = PairWeights([0, 1, 2], [[1.0, 3.0, 0.5], [3.0, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    found = Selection(selected=[0, 1], scores=np.ones(4), pair_weights=weights)
+    selection = Selection(selected=[0, 1], scores=np.ones(4), pair_weights=weights)
     tests = PairTests(
         columns=[0, 1],
         pairs=[[0, 2], [1, 3]],
@@ -375,7 +375,7 @@ def test_tests_made_after_the_last_stage_stand_beside_the_weights():
         n_chosen_from=2,
         tables={"freedom": np.array([4, 2])},
     )
-    table = pair_table(NAMES, [("m", found)], tests)
+    table = pair_table(NAMES, [("m", selection)], tests)
     rows = zip(*map(table.cells, ("feature", "with", "weight", "p", "q", "df")), strict=True)
     assert list(rows) == [
         ("a", "c", 0.5, 0.01, 0.02, 4),

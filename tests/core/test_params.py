@@ -105,8 +105,8 @@ def test_text_of_a_value_reads_back_as_the_value(name: str, data: st.DataObject)
     ],
 )
 def test_values_without_loss_are_taken_and_text_is_read_as_people_write_it(read, given, expected):
-    found = read(given)
-    assert found == expected and type(found) is type(expected)
+    data = read(given)
+    assert data == expected and type(data) is type(expected)
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,9 @@ def test_an_unfinished_run_continues_with_the_same_code_only(tmp_path, module):
     fsframe.register(type("Spread", (fsframe.Selector,), changed))
     with pytest.raises(StoreError, match="class goes_on_methods:Spread as spread"):
         fsframe.Chain.parse(chain).run(table(), out=out)
-    found = command("resume", str(out))
-    assert "'spread' was a class of the program that made this run" in found.err
-    assert found.code == 3
+    result = command("resume", str(out))
+    assert "'spread' was a class of the program that made this run" in result.err
+    assert result.code == 3
 
 
 def test_the_digest_is_of_what_the_code_does(module):
@@ -178,8 +178,8 @@ def test_workers_import_the_class_by_its_module(module):
     fsframe.register(name="widest")(module("worker_methods", MODULE.format(decorator="")).Spread)
     data, chain = table(), fsframe.Chain.parse("widest:top=2 npfs:n=8,null=published")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        found = chain.run(data, executor=pool)
-    assert found.digests() == chain.run(data).digests()
+        result = chain.run(data, executor=pool)
+    assert result.digests() == chain.run(data).digests()
 
 
 def test_a_class_that_workers_do_not_have_is_reported_by_them(module):

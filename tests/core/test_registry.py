@@ -85,10 +85,10 @@ def test_plugins_are_loaded_and_asked_once_in_the_order_of_their_names() -> None
 
         return lambda: done.append(f"loaded {name}") or plugin(fsframe_selectors=hookimpl(entries))
 
-    found = manager(*(source(name, loader(name)) for name in ("c", "a", "b")))
+    plugins = manager(*(source(name, loader(name)) for name in ("c", "a", "b")))
     assert done == []
     for _ in range(2):
-        assert [p.name for p in found.plugins()] == ["a", "b", "c"]
+        assert [p.name for p in plugins.plugins()] == ["a", "b", "c"]
     assert [word for word in done if "loaded" in word] == ["loaded a", "loaded b", "loaded c"]
     assert [word for word in done if "asked" in word] == ["asked a", "asked b", "asked c"]
 
@@ -106,13 +106,13 @@ def test_a_failed_plugin_is_unregistered_and_keeps_its_traceback() -> None:
         yield selector("early")
         raise ValueError("late")
 
-    found = manager(source("x", plugin(fsframe_selectors=hookimpl(entries))))
-    (row,) = found.plugins()
+    plugins = manager(source("x", plugin(fsframe_selectors=hookimpl(entries))))
+    (row,) = plugins.plugins()
     assert (row.status, row.reason) == ("failed", "ValueError: late")
     assert [entry.name for entry in row.entries] == ["early"]
     assert "raise ValueError" in row.detail
-    assert not found._pluggy.has_plugin("x")
-    selectors, _, _ = registries(found)
+    assert not plugins._pluggy.has_plugin("x")
+    selectors, _, _ = registries(plugins)
     assert list(selectors) == []
     with pytest.raises(PluginError, match="'early' belongs to the plugin 'x', which is failed"):
         selectors.offer("early")
@@ -149,10 +149,10 @@ def test_summaries_look_alike_in_lists() -> None:
 
 
 def test_contested_name_lists_both_providers() -> None:
-    found = manager(
+    plugins = manager(
         source("one", plugin([selector("x")])), source("two", plugin([selector("x")]), "2.0")
     )
-    selectors, _, _ = registries(found)
+    selectors, _, _ = registries(plugins)
     assert list(selectors) == ["dist-one/x", "dist-two/x"]
     assert "x" not in selectors
     with pytest.raises(PluginError) as caught:
@@ -165,10 +165,10 @@ def test_contested_name_lists_both_providers() -> None:
 
 
 def test_a_selector_and_a_classifier_of_one_name_are_a_contest_in_a_chain() -> None:
-    found = manager(
+    plugins = manager(
         source("one", plugin([selector("x")])), source("two", plugin(None, [classifier("x")]))
     )
-    selectors, classifiers, _ = registries(found)
+    selectors, classifiers, _ = registries(plugins)
     assert "x" in selectors and "x" in classifiers
     with pytest.raises(PluginError, match="the classifier or selector 'x' is offered by dist-one"):
         find_offer("x", selectors, classifiers)
@@ -192,8 +192,8 @@ def test_entries_of_another_kind_are_refused_and_those_of_a_class_of_its_own_tak
     for module in wrong:
         (row,) = manager(source("one", module)).plugins()
         assert row.status == "failed" and "must yield SelectorEntry objects" in row.reason
-    found = manager(source("one", plugin([MyEntry(name="x", target=TARGET)])))
-    assert list(registries(found)[0]) == ["x"]
+    plugins = manager(source("one", plugin([MyEntry(name="x", target=TARGET)])))
+    assert list(registries(plugins)[0]) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_a_registry_shows_what_it_holds() -> None:
 
 
 def test_strict_raises_the_first_failure_with_the_way_out() -> None:
-    found = manager(source("bad", no_gpu), environ={"FSFRAME_STRICT": "1"})
+    plugins = manager(source("bad", no_gpu), environ={"FSFRAME_STRICT": "1"})
     with pytest.raises(PluginError, match=r"'bad' \(dist-bad 1.0\): ImportError: no gpu.*unset it"):
-        found.plugins()
+        plugins.plugins()
     for off in ("", "0", "no", "false"):
         assert manager(source("bad", no_gpu), environ={"FSFRAME_STRICT": off}).plugins()
 
@@ -281,10 +281,10 @@ def bundled(name: str, load: object) -> PluginSource:
 
 
 def test_a_bundled_selector_is_not_contested_by_a_strangers_classifier() -> None:
-    found = manager(
+    plugins = manager(
         bundled("own", plugin([selector("x")])), source("thief", plugin(None, [classifier("x")]))
     )
-    selectors, classifiers, _ = registries(found)
+    selectors, classifiers, _ = registries(plugins)
     registry._told.clear()
     with pytest.warns(PluginWarning):
         assert find_offer("x", selectors, classifiers)[1].provider == "own"
@@ -313,15 +313,15 @@ def test_people_can_settle_a_contest_for_good(monkeypatch: pytest.MonkeyPatch) -
 
 def test_two_plugins_of_one_distribution_share_its_name_and_repeat_no_method() -> None:
     offered = {"a": "x", "b": "y", "c": "x"}
-    found = manager(
+    plugins = manager(
         *(
             source(name, plugin([selector(method)]), distribution="Two_Points")
             for name, method in offered.items()
         )
     )
-    assert [row.status for row in found.plugins()] == ["loaded", "loaded", "failed"]
-    assert found.plugins()[2].reason == "it offers the selector 'x' twice"
-    selectors, _, _ = registries(found)
+    assert [row.status for row in plugins.plugins()] == ["loaded", "loaded", "failed"]
+    assert plugins.plugins()[2].reason == "it offers the selector 'x' twice"
+    selectors, _, _ = registries(plugins)
     assert [selectors.offer(f"two-points/{n}").provider for n in "xy"] == ["two-points"] * 2
 
 

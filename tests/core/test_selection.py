@@ -147,14 +147,14 @@ def test_what_is_wrong_with_a_selection_is_said(fields: dict[str, Any], complain
 
 def test_arrays_of_a_selection_are_frozen_and_the_authors_stay_writable() -> None:
     scores = np.ones(3)
-    found = Selection(selected=[0], scores=scores, tables={"cost": scores}, model={"w": scores})
-    copy = pickle.loads(pickle.dumps(found))
+    selection = Selection(selected=[0], scores=scores, tables={"cost": scores}, model={"w": scores})
+    copy = pickle.loads(pickle.dumps(selection))
     assert copy.scores.tobytes() == scores.tobytes() == copy.tables["cost"].tobytes()
-    for array in (found.selected, found.scores, found.model["w"], copy.tables["cost"]):
+    for array in (selection.selected, selection.scores, selection.model["w"], copy.tables["cost"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(TypeError):
-        found.tables["new"] = scores
+        selection.tables["new"] = scores
     scores[0] = 2.0
     with pytest.raises(ValueError, match="whole numbers"):
         Selection(selected=[0.7], scores=[1.0])
@@ -172,8 +172,8 @@ def test_complex_numbers_are_refused_and_not_cut_to_their_real_part(name):
 
 @pytest.mark.parametrize("name", ["", ".", "a/b", "nul\0", "x" * 4097, "\udc80"])
 def test_a_name_that_no_file_can_hold_is_a_problem(name):
-    found = Selection(selected=[0], scores=[1.0, 0.0], tables={name: [1.0]})
-    [problem] = found.problems(2, 5)
+    selection = Selection(selected=[0], scores=[1.0, 0.0], tables={name: [1.0]})
+    [problem] = selection.problems(2, 5)
     assert "tables has an array named" in problem
     assert not Selection(selected=[0], scores=[1.0, 0.0], tables={"a b.ü": [1.0]}).problems(2, 5)
 
@@ -215,8 +215,8 @@ def test_ties_are_groups_that_begin_with_their_best(values, least):
     places = np.delete(np.arange(len(holed)), len(array) // 2)
     for count in (*range(len(values) + 1), None):
         assert rank_by_score(-array, count, least=least).tolist() == expected[:count]
-        found = rank_by_score(holed, count, least=least)
-        assert found.tolist() == places[expected[:count]].tolist()
+        result = rank_by_score(holed, count, least=least)
+        assert result.tolist() == places[expected[:count]].tolist()
 
 
 def test_a_chain_of_small_steps_does_not_tie_its_ends():
@@ -239,9 +239,9 @@ def test_columns_of_equal_worth_come_in_the_order_of_the_table(name):
         X = [np.round(3 * x) for x in X[::6] for _ in range(6)]
     data = Dataset.from_arrays(np.column_stack(X), y)
     method = fsframe.Chain.parse(f"{name}:top=18" if ":" not in name else f"{name},top=18")
-    found = method.select(data, seed=0).selected
+    selected = method.select(data, seed=0).selected
     for start in wanted:
-        group = [c for c in found.tolist() if start <= c < start + 6]
+        group = [c for c in selected.tolist() if start <= c < start + 6]
         assert group == sorted(group)
 
 
@@ -324,17 +324,17 @@ def read_behind(table: Dataset, *kept: tuple[int, ...], declared: Any = None) ->
 
 def test_a_model_is_cut_to_the_columns_that_are_left(table: Dataset) -> None:
     # The second stage saw columns 1, 2, 4, 6 and kept two: the places of these are 0 and 2 there.
-    found = read_behind(table, (6, 1, 4, 2), (4, 1))
-    assert found.features_in is not None and found.features_in.tolist() == [1, 4]
-    assert found.tables["w"].tolist() == [1.0, 4.0]
-    assert found.tables["pairs"].tolist() == [[[11, 14]] * 2, [[41, 44]] * 2]
-    assert found.tables["turned"].tolist() == [[1, 4], [-1, -4]]
-    assert found.tables["width"] == 0.5
+    data = read_behind(table, (6, 1, 4, 2), (4, 1))
+    assert data.features_in is not None and data.features_in.tolist() == [1, 4]
+    assert data.tables["w"].tolist() == [1.0, 4.0]
+    assert data.tables["pairs"].tolist() == [[[11, 14]] * 2, [[41, 44]] * 2]
+    assert data.tables["turned"].tolist() == [[1, 4], [-1, -4]]
+    assert data.tables["width"] == 0.5
 
 
 def test_an_undeclared_array_does_not_reach_a_stage_with_other_columns(table: Dataset) -> None:
-    found = read_behind(table, (6, 1, 4, 2), (4, 1), declared={"w": 0})
-    assert set(found.tables) == {"w"}
+    data = read_behind(table, (6, 1, 4, 2), (4, 1), declared={"w": 0})
+    assert set(data.tables) == {"w"}
     assert not read_behind(table, (6, 1, 4, 2), (4, 1), declared={}).tables
 
 
@@ -345,9 +345,9 @@ def test_as_many_other_columns_are_not_taken_for_the_same_ones(table: Dataset) -
 
 
 def test_an_undeclared_array_reaches_a_stage_with_the_same_columns(table: Dataset) -> None:
-    found = read_behind(table, (6, 1), (1, 6), declared={})
-    assert found.tables["w"].tolist() == [1.0, 6.0]
-    assert set(found.tables) == {"w", "pairs", "turned", "width"}
+    data = read_behind(table, (6, 1), (1, 6), declared={})
+    assert data.tables["w"].tolist() == [1.0, 6.0]
+    assert set(data.tables) == {"w", "pairs", "turned", "width"}
 
 
 def test_a_stage_with_the_whole_table_gets_no_array_of_some_columns(table: Dataset) -> None:
@@ -387,16 +387,16 @@ def test_wrong_declarations_are_refused(table: Dataset, declared: Any, told: str
 
 
 def test_declarations_travel_between_processes_to_units_and_in_run_files(table, tmp_path) -> None:
-    found = Keep(kept=(5, 3)).select(table)
-    bare = attrs.evolve(found, model_columns={})
+    result = Keep(kept=(5, 3)).select(table)
+    bare = attrs.evolve(result, model_columns={})
 
     def record_of(selection: Selection, **more: Any) -> RunRecord:
         return RunRecord(
             chain="keep",
             data=DataRecord.from_dataset(table),
             stages=(StageRecord(name="keep", selection=selection),),
-            selected=found.selected,
-            scores=found.scores,
+            selected=result.selected,
+            scores=result.scores,
             **more,
         )
 
@@ -404,16 +404,16 @@ def test_declarations_travel_between_processes_to_units_and_in_run_files(table, 
         file = write_run(tmp_path / "run.h5", record_of(selection), overwrite=True)
         return load_run(file).stages[0].selection
 
-    (unpacked,), _ = unpack_selections(pack_selections([found]), (P, 6))
-    for copy in (pickle.loads(pickle.dumps(found)), unpacked, stored(found)):
-        assert dict(copy.model_columns) == dict(found.model_columns)
+    (unpacked,), _ = unpack_selections(pack_selections([result]), (P, 6))
+    for copy in (pickle.loads(pickle.dumps(result)), unpacked, stored(result)):
+        assert dict(copy.model_columns) == dict(result.model_columns)
         assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
-    for copy in (stored(bare), reduced(found, {"scores"})):
+    for copy in (stored(bare), reduced(result, {"scores"})):
         assert not copy.model_columns and not Reader().select(table, copy).tables
     with pytest.raises(TypeError):
         Selection(selected=[], scores=[], model_columns={"w": 0.5})
     # They enter no digest, and a record read back without them differs.
-    record = record_of(found)
+    record = record_of(result)
     without = record_of(bare, created=record.created)
     assert without.digests() == record.digests()
     assert first_difference(record, without) == "/stages/00-keep/model_columns"
@@ -434,9 +434,9 @@ def test_the_column_that_matters_is_best_at_any_scale(method, scale):
     X[:, 3] += 3 * y  # not the first, which wins ties
     # of the smallest double there are whole multiples only
     X = np.round(4 * X) * scale if scale == 5e-324 else X / np.abs(X).max() * scale
-    found = Chain.parse(method).select(Dataset.from_arrays(X, y), run=Run(threads=1))
-    assert np.isfinite(found.scores).all()
-    assert found.selected[0] == 3
+    selection = Chain.parse(method).select(Dataset.from_arrays(X, y), run=Run(threads=1))
+    assert np.isfinite(selection.scores).all()
+    assert selection.selected[0] == 3
 
 
 @pytest.mark.parametrize("value", [1e300, -1.7e308, 2e150])

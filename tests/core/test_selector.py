@@ -40,29 +40,29 @@ def test_a_fraction_that_is_a_whole_number_of_columns_is_that_number(
 
 def test_authors_see_only_the_columns_left_upstream_in_the_order_of_the_table() -> None:
     upstream = Selection(selected=[3, 0], scores=[1.0, np.nan, np.nan, 2.0])
-    found = Mean(top=1).select(table(), upstream)
-    assert found.selected.tolist() == [3]
-    assert found.features_in.tolist() == [0, 3]
-    assert np.isnan(found.scores).tolist() == [False, True, True, False]
-    assert found.tables["rows"].tolist() == table().X[:, 0].tolist()
+    selection = Mean(top=1).select(table(), upstream)
+    assert selection.selected.tolist() == [3]
+    assert selection.features_in.tolist() == [0, 3]
+    assert np.isnan(selection.scores).tolist() == [False, True, True, False]
+    assert selection.tables["rows"].tolist() == table().X[:, 0].tolist()
 
 
 def test_rows_that_were_not_drawn_are_gone_before_the_author_looks() -> None:
     data = table().with_counts([2, 0, 1, 0, 1, 2])
-    found = Mean().select(data)
-    assert found.tables["rows"].tolist() == table().X[[0, 2, 4, 5], 0].tolist()
-    assert found.tables["counts"].tolist() == [2, 1, 1, 2]
-    assert not found.warnings
+    selection = Mean().select(data)
+    assert selection.tables["rows"].tolist() == table().X[[0, 2, 4, 5], 0].tolist()
+    assert selection.tables["counts"].tolist() == [2, 1, 1, 2]
+    assert not selection.warnings
 
 
 def test_rows_are_copied_with_a_warning_where_counts_are_not_taken() -> None:
     data = table().with_counts([2, 0, 1, 0, 1, 2])
-    found = CopiedMean().select(data)
-    assert found.tables["rows"].tolist() == table().X[[0, 0, 2, 4, 5, 5], 0].tolist()
-    assert found.warnings == (
+    selection = CopiedMean().select(data)
+    assert selection.tables["rows"].tolist() == table().X[[0, 0, 2, 4, 5, 5], 0].tolist()
+    assert selection.warnings == (
         "copied-mean does not take bootstrap counts: rows drawn twice were copied",
     )
-    assert np.allclose(found.scores, Mean().select(data).scores)
+    assert np.allclose(selection.scores, Mean().select(data).scores)
     once = CopiedMean().select(table().with_counts([1, 0, 1, 0, 1, 1]))
     assert not once.warnings
 
@@ -79,11 +79,11 @@ def test_instance_weights_come_back_for_the_rows_of_the_table() -> None:
 
 def test_weights_travel_past_a_stage_that_has_none_for_the_columns_it_keeps() -> None:
     upstream = Weighing().select(table())
-    found = Mean(top=2).select(table(), upstream)
-    assert found.carried == {"weights", "pair_weights", "instance_weights"}
-    assert found.weights.tolist() == [0, 0, 3, 4]
-    assert found.pair_weights.columns.tolist() == [2, 3]
-    assert found.instance_weights.tolist() == [1, 2, 3, 4, 5, 6]
+    selection = Mean(top=2).select(table(), upstream)
+    assert selection.carried == {"weights", "pair_weights", "instance_weights"}
+    assert selection.weights.tolist() == [0, 0, 3, 4]
+    assert selection.pair_weights.columns.tolist() == [2, 3]
+    assert selection.instance_weights.tolist() == [1, 2, 3, 4, 5, 6]
     own = Weighing().select(table(), upstream)
     assert own.carried == frozenset()
 
@@ -114,9 +114,9 @@ def test_upstream_is_seen_in_the_stages_own_numbering() -> None:
 
 def test_nothing_left_upstream_is_a_warning_not_an_error() -> None:
     nothing = Selection(selected=[], scores=np.full(4, np.nan))
-    found = Mean().select(table(), nothing)
-    assert found.selected.size == 0
-    assert found.warnings == ("the stage before kept no column, so there was nothing to do",)
+    selection = Mean().select(table(), nothing)
+    assert selection.selected.size == 0
+    assert selection.warnings == ("the stage before kept no column, so there was nothing to do",)
     assert len(Mean().select_many(table(), np.ones((2, 6), int), nothing)) == 2
 
 
@@ -169,13 +169,13 @@ class Fast(Mean):
     def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
         assert data.counts is None
         self.seen.append(counts.dtype)
-        found = Selection(selected=[0], scores=np.ones(data.n_features))
-        return [found] * (len(counts) - self.fewer)
+        selection = Selection(selected=[0], scores=np.ones(data.n_features))
+        return [selection] * (len(counts) - self.fewer)
 
 
 def test_a_fast_way_through_many_resamples_is_used_and_checked() -> None:
-    found = Fast().select_many(table(), np.ones((2, 6), int))
-    assert [s.selected.tolist() for s in found] == [[0], [0]]
+    selections = Fast().select_many(table(), np.ones((2, 6), int))
+    assert [s.selected.tolist() for s in selections] == [[0], [0]]
 
     class Short(Fast):
         fewer = 2

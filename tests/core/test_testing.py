@@ -55,9 +55,9 @@ from .tried_checks import failures, outcome_of, suite_of
 def test_a_broken_promise_is_found(check: str, what: str) -> None:
     fault = FAULTS[check, what]
     body = {"gives": frozenset({"scores"}), "seconds": fault.seconds}
-    found = outcome_of(check, made(**fault.parts), **body)
-    assert found.status == "failed" and found.detail
-    assert fault.says in found.detail
+    outcome = outcome_of(check, made(**fault.parts), **body)
+    assert outcome.status == "failed" and outcome.detail
+    assert fault.says in outcome.detail
 
 
 def test_eighty_faults_are_known_and_a_sound_selector_has_none() -> None:
@@ -77,8 +77,8 @@ class Unread(Explained):
 
 
 def test_a_parameter_without_effect_is_found() -> None:
-    found = outcome_of("every_parameter_has_an_effect", Unread)
-    assert found.status == "failed" and found.detail.endswith("shape")
+    outcome = outcome_of("every_parameter_has_an_effect", Unread)
+    assert outcome.status == "failed" and outcome.detail.endswith("shape")
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
         "names_of_levels_do_not_matter",
         "an_unseen_level_is_handled",
     ):
-        found = outcome(other, after="relieff")
-        assert found.status == "passed", found.detail
+        result = outcome(other, after="relieff")
+        assert result.status == "passed", result.detail
     assert outcome(check, Constant, after="relieff").status == "failed"
 
 
@@ -251,8 +251,8 @@ def test_exceptions_are_honoured_where_they_are_needed_and_have_reasons(
 ) -> None:
     of_unit = made(**FAULTS["scale_changes_nothing", "the unit of the column"].parts)
     make = of_unit if status == "excepted" else Explained
-    found = outcome_of(check, make, exceptions=exceptions)
-    assert found.status == status and words in found.detail
+    outcome = outcome_of(check, make, exceptions=exceptions)
+    assert outcome.status == status and words in outcome.detail
 
 
 def test_checks_that_do_not_apply_are_skipped_as_pytest_skips(
@@ -284,13 +284,13 @@ class _FittedConstant:
 
 
 def test_a_classifier_that_learns_nothing_is_found() -> None:
-    found = failures(Constant, ClassifierConformance)
+    result = failures(Constant, ClassifierConformance)
     assert {
         "a_separable_table_is_learned",
         "each_row_is_predicted_by_itself",
         "the_predicted_class_has_the_largest_score",
-    } <= found.keys()
-    assert [check for check, said in found.items() if said.startswith("AssertionError")] == []
+    } <= result.keys()
+    assert [check for check, said in result.items() if said.startswith("AssertionError")] == []
 
 
 @attrs.frozen(kw_only=True)
@@ -340,8 +340,8 @@ class _FittedSlope:
     ],
 )
 def test_faults_of_regressors_are_found(fault: str, checks: set[str]) -> None:
-    found = failures(lambda: Slope(fault=fault), RegressorConformance)
-    assert found.keys() >= checks and bool(found) == bool(checks)
+    result = failures(lambda: Slope(fault=fault), RegressorConformance)
+    assert result.keys() >= checks and bool(result) == bool(checks)
 
 
 @attrs.frozen(kw_only=True)
@@ -403,8 +403,8 @@ def test_a_parameter_that_hides_a_method_of_its_estimator_is_found() -> None:
 
         score: float = param(1.0, real(), help="A number.")
 
-    found = failures(Hiding).values()
-    assert any("parameter score" in said and "rename it" in said for said in found), found
+    result = failures(Hiding).values()
+    assert any("parameter score" in said and "rename it" in said for said in result), result
 
 
 def test_copies_are_not_compared_with_weights_where_a_method_says_why() -> None:
@@ -415,8 +415,8 @@ def test_copies_are_not_compared_with_weights_where_a_method_says_why() -> None:
         def unlike_copies(self) -> str:
             return "copies are in one fold"
 
-    found = outcome_of("counts_equal_copies", Apart)
-    assert (found.status, found.detail) == ("not applicable", "copies are in one fold")
+    outcome = outcome_of("counts_equal_copies", Apart)
+    assert (outcome.status, outcome.detail) == ("not applicable", "copies are in one fold")
     assert outcome_of("counts_equal_copies", Explained).status == "passed"
 
 
@@ -571,8 +571,8 @@ READERS: Faults = {
 def test_a_faulty_reader_is_found(check: str, fault: str) -> None:
     parts = READERS[check, fault]
     reader = type("Faulty", (Json,), {"__doc__": "The same, with a fault.", **parts})
-    found = outcome_of(check, reader, ReaderConformance, write=staticmethod(write))
-    assert found.status == "failed"
+    outcome = outcome_of(check, reader, ReaderConformance, write=staticmethod(write))
+    assert outcome.status == "failed"
 
 
 def test_a_format_that_cannot_hold_something_is_not_blamed() -> None:
@@ -797,8 +797,8 @@ def test_a_faulty_wrapping_stage_is_found(check: str, fault: str) -> None:
     body = {"__doc__": "The same, with a fault.", **parts}
     faulty = attrs.frozen(kw_only=True)(type("Faulty", (Votes,), body))
     for kind, status in ((faulty, "failed"), (Votes, "passed")):
-        found = outcome_of(check, lambda kind=kind: kind(base="mim:top=2"), WrappingConformance)
-        assert found.status == status
+        outcome = outcome_of(check, lambda kind=kind: kind(base="mim:top=2"), WrappingConformance)
+        assert outcome.status == status
 
 
 def test_a_wrapping_stage_is_checked_with_a_base_that_suits_it() -> None:

@@ -24,8 +24,8 @@ def failures(
 ) -> dict[str, str]:
     """The checks that fail, with what they say."""
     with mock.patch.object(conformance, "TALLY", {}):
-        found = list(run_checks(suite_of(make, base, **body)))
-    return {outcome.check: outcome.detail for outcome in found if outcome.status == "failed"}
+        result = list(run_checks(suite_of(make, base, **body)))
+    return {outcome.check: outcome.detail for outcome in result if outcome.status == "failed"}
 
 
 def outcome_of(

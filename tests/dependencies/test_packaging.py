@@ -92,10 +92,10 @@ def test_what_is_installed_from_the_archive_works_and_passes_tests(
     subprocess.run([*pip, *options, str(archive)], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     where = "import fsframe, fsframe_npfs; print(fsframe.__file__, fsframe_npfs.__file__)"
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", where], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
-    assert found.stdout.count(str(tmp_path / "site")) == 2
+    assert result.stdout.count(str(tmp_path / "site")) == 2
     table = str(unpacked / "examples" / "parkinsons.csv")
     words = ["chain", "mim:top=3", "on", table, "--no-out", "-q"]
     done = subprocess.run(

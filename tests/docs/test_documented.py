@@ -173,8 +173,8 @@ def shell_lines(page: Path) -> list[str]:
     fenced = "\n".join(re.findall(r"^```(?:sh|bash|console)\n(.*?)^```$", text, re.M | re.S))
     indented = "\n".join(re.findall(r"^    (fsframe .*)$", text, re.M))
     line = r"^(?:\$ )?(?:\S*/)?(fsframe .*?)(?:\s+#.*)?$"
-    found = re.findall(line, fenced + "\n" + indented, re.M)
-    return [line for line in found if "…" not in line and "..." not in line]
+    result = re.findall(line, fenced + "\n" + indented, re.M)
+    return [line for line in result if "…" not in line and "..." not in line]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -364,8 +364,8 @@ def test_another_figure_changes_the_article(
 
 def test_it_has_the_sections_and_the_length_that_are_asked_for() -> None:
     body = PAPER.partition("\n---\n")[2]
-    found = re.findall(r"^# (.+)$", body, flags=re.MULTILINE)
-    assert [section for section in found if section in SECTIONS] == list(SECTIONS)
+    result = re.findall(r"^# (.+)$", body, flags=re.MULTILINE)
+    assert [section for section in result if section in SECTIONS] == list(SECTIONS)
     assert 750 <= len(body.split()) <= 1750
     for field in ("title", "tags", "authors", "affiliations", "date", "bibliography"):
         assert re.search(rf"^{field}:", PAPER, flags=re.MULTILINE), field

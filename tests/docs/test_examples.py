@@ -199,8 +199,8 @@ DOCS = ROOT / "docs"
 def drawing() -> ModuleType:
     module = script("docs/make_architecture.py")
     # All files are parsed once for all tests.
-    found = module.rooms()
-    module.rooms = lambda: copy.deepcopy(found)
+    result = module.rooms()
+    module.rooms = lambda: copy.deepcopy(result)
     return module
 
 
@@ -364,12 +364,12 @@ def test_what_tuning_changes_is_that_of_the_same_cells(wide: ModuleType) -> None
         ("a", "all features", 0.6), ("b", "all features", 0.8), ("a", "mim", 0.8),
         ("b", "mim", 0.84), ("a", "mrmr", 0.9),
     )]  # fmt: skip
-    found = wide.with_tuned(wide.lines(fixed), fixed, tuned)
-    of_mim = next(line for line in found if line.method == "mim")
+    result = wide.with_tuned(wide.lines(fixed), fixed, tuned)
+    of_mim = next(line for line in result if line.method == "mim")
     # Table c was not tuned.
     assert (of_mim.tuned, of_mim.tuned_error) == (pytest.approx(0.07), pytest.approx(0.03))
     assert (of_mim.tuned_gain, of_mim.tuned_features) == (pytest.approx(0.12), 10)
-    baseline = next(line for line in found if line.method == "all features")
+    baseline = next(line for line in result if line.method == "all features")
     assert wide.change(baseline) == "—" and wide.change(of_mim) == "+7.0±3.0"
 
 

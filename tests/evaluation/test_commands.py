@@ -49,16 +49,16 @@ KNN_FILE = "toy.evaluate_folds=4_repeats=2-mim_top=2-knn.h5"
 
 def test_evaluate_tells_what_the_library_measures(folder):
     done = ran(f"{KNN} --json --seed 3 --csv splits.csv")
-    found = done.json
+    result = done.json
     method = CrossValidation(base="mim:top=2 knn", folds=4, repeats=2)
     said = summarise(load_run(KNN_FILE).stages[-1].selection)
-    assert done.code == 0 and found["n_splits"] == 8 and found["kept"] == [2] * 8
+    assert done.code == 0 and result["n_splits"] == 8 and result["kept"] == [2] * 8
     accuracy = said.measures["accuracy"]
-    assert found["measures"]["accuracy"]["mean"] == accuracy.mean
-    assert found["measures"]["accuracy"]["values"] == accuracy.values.tolist()
-    assert found["stability"]["value"] == said.stability.value
-    assert found["run_file"].endswith(KNN_FILE)
-    assert str(method.base) == found["evaluated"] and found["seed"] == 3
+    assert result["measures"]["accuracy"]["mean"] == accuracy.mean
+    assert result["measures"]["accuracy"]["values"] == accuracy.values.tolist()
+    assert result["stability"]["value"] == said.stability.value
+    assert result["run_file"].endswith(KNN_FILE)
+    assert str(method.base) == result["evaluated"] and result["seed"] == 3
     rows = rows_of("splits.csv")
     assert {"split", "features_kept", "accuracy", "auc", "log-loss"} <= rows[0].keys()
     assert [float(row["accuracy"]) for row in rows] == accuracy.values.tolist()
@@ -110,9 +110,9 @@ def test_wrong_requests_end_with_their_code_and_leave_nothing(folder, line, code
 def test_stability_reports_sizes_in_one_pass(folder):
     line = "stability anova-f:top=2 on toy.csv --metric kuncheva --n 6 -q"
     done = ran(f"{line} --json")
-    found = done.json["stability"]["kuncheva"]
-    assert done.code == 0 and len(found["by_size"]) == 5
-    assert found["value"] == found["by_size"][1] and found["by_size"][4] is None
+    result = done.json["stability"]["kuncheva"]
+    assert done.code == 0 and len(result["by_size"]) == 5
+    assert result["value"] == result["by_size"][1] and result["by_size"][4] is None
     done = ran(f"{line} --no-out")
     assert done.code == 0 and "The best k features" in done.out and "kuncheva" in done.out
 
@@ -135,8 +135,8 @@ def test_show_and_resume_tell_of_a_protocols_file_what_its_command_told(folder, 
     assert shown.code == 0 and shown.out.endswith(told)
     told = ran(f"{line} -o run.h5 --overwrite --json").json
     assert ran("resume run.h5 --json").json == told
-    found = ran("show run.h5 --json").json
-    assert found == found | told
+    said = ran("show run.h5 --json").json
+    assert said == said | told
 
 
 def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, monkeypatch):
@@ -213,12 +213,12 @@ COMPARE = f"compare 'anova-f:top=1 knn' anova-f:top=5 on toy.csv other.csv {TWIC
 
 def test_compare_writes_what_it_prints(folder):
     done = ran(f"{COMPARE} --out cmp --json --csv table.csv")
-    found = done.json
-    assert done.code == 0 and np.array(found["accuracy"]).shape == (2, 2)
-    assert {p["data"] for p in found["pairs"]} == {"toy", "other"}
+    said = done.json
+    assert done.code == 0 and np.array(said["accuracy"]).shape == (2, 2)
+    assert {p["data"] for p in said["pairs"]} == {"toy", "other"}
     rows = rows_of("table.csv")
     told = [float(row["accuracy"]) for row in rows if row["accuracy"]]
-    assert told == np.ravel(found["accuracy"]).tolist()
+    assert told == np.ravel(said["accuracy"]).tolist()
     assert rows[0]["chain"] == "anova-f:top=1 knn"
     assert Path("cmp/results.csv").read_text() == Path("table.csv").read_text()
     # Two chains and their two classifiers alone on two tables.

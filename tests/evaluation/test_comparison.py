@@ -71,10 +71,10 @@ def test_corrected_test_by_hand():
     # t = 0.15 / √((1/4 + 1/9) · 0.05/3) = 0.15 / √(13/36 · 1/60) = 0.15 · √(2160/13) = 1.9335
     a = np.array([0.9, 0.8, 0.7, 0.6])
     b = a - np.array([0.1, 0.3, 0.2, 0.0])
-    found = corrected_resampled_test(a, b, 1 / 9)
-    assert found.statistic == pytest.approx(0.15 * (2160 / 13) ** 0.5)
-    assert found.p_value == pytest.approx(2 * stats.t.sf(found.statistic, 3))
-    assert found.difference == pytest.approx(0.15)
+    result = corrected_resampled_test(a, b, 1 / 9)
+    assert result.statistic == pytest.approx(0.15 * (2160 / 13) ** 0.5)
+    assert result.p_value == pytest.approx(2 * stats.t.sf(result.statistic, 3))
+    assert result.difference == pytest.approx(0.15)
     assert corrected_standard_error(a - b, 1 / 9) == pytest.approx((13 / 36 / 60) ** 0.5)
 
 
@@ -116,9 +116,9 @@ def test_wilcoxon_holm_is_the_exact_test_with_the_adjustment():
     results = generator.random((9, 3)) + np.array([0.0, 0.3, 0.05])
     raw = [exact_signed_rank(results[:, i] - results[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     expected = holm(raw)
-    found = wilcoxon_holm(results)
-    assert [found[0, 1], found[0, 2], found[1, 2]] == pytest.approx(expected)
-    assert (found == found.T).all() and (np.diag(found) == 1).all()
+    result = wilcoxon_holm(results)
+    assert [result[0, 1], result[0, 2], result[1, 2]] == pytest.approx(expected)
+    assert (result == result.T).all() and (np.diag(result) == 1).all()
 
 
 def test_methods_that_never_differ_are_not_distinguished():
@@ -138,14 +138,14 @@ def test_rounding_makes_no_difference_of_equal_results():
 
 def test_demsars_ranks_and_critical_difference():
     # Demšar 2006, §3.2.2–3.2.3: ranks 3.143, 2.000, 2.893, 1.964; CD = 2.569 √(4·5/(6·14)) = 1.25.
-    found = critical_difference(DEMSAR)
-    assert np.round(found.mean_ranks, 3).tolist() == [3.143, 2.0, 2.893, 1.964]
-    assert found.difference == pytest.approx(2.569 * (20 / 84) ** 0.5, rel=1e-3)
+    result = critical_difference(DEMSAR)
+    assert np.round(result.mean_ranks, 3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert result.difference == pytest.approx(2.569 * (20 / 84) ** 0.5, rel=1e-3)
     # Table 5a: q for four classifiers at 0.10 is 2.291, so CD = 1.12.
     assert critical_difference(DEMSAR, 0.10).difference == pytest.approx(1.12, abs=0.005)
     # His χ² of 9.28 (p = 0.026) leaves ties uncorrected; with the correction it is larger.
-    assert found.friedman_p < 0.026
-    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*DEMSAR.T).pvalue)
+    assert result.friedman_p < 0.026
+    assert result.friedman_p == pytest.approx(stats.friedmanchisquare(*DEMSAR.T).pvalue)
 
 
 def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
@@ -362,30 +362,30 @@ QUICK = "--folds 4 --repeats 1 -q"
 def test_a_grid_by_a_loss_stands_beside_the_larger_class_and_all_features(folder):
     more = f"x knn:k=5 on one.csv two.csv {QUICK} --metric log-loss --json -o kept"
     done = ran(f"compare {{mim,anova-f}}:top={{1,2}} {more}")
-    found = done.json
-    assert done.code == 0 and len(found["chains"]) == 4 and found["metric"] == "log-loss"
-    assert not found["larger_is_better"] and np.array(found["values"]).shape == (2, 4)
-    assert found["larger_class"] == pytest.approx([np.log(2)] * 2, rel=0.05)
+    said = done.json
+    assert done.code == 0 and len(said["chains"]) == 4 and said["metric"] == "log-loss"
+    assert not said["larger_is_better"] and np.array(said["values"]).shape == (2, 4)
+    assert said["larger_class"] == pytest.approx([np.log(2)] * 2, rel=0.05)
     alone = ran(f"evaluate knn:k=5 on one.csv {QUICK} --no-out --json").json
-    value = found["all_features"]["knn:k=5"][0]
+    value = said["all_features"]["knn:k=5"][0]
     assert value == pytest.approx(alone["measures"]["log-loss"]["mean"])
-    best = int(np.argmin(found["values"][0]))
-    ranks = stats.rankdata(np.round(found["values"], 12), axis=1).mean(axis=0)
-    assert found["mean_ranks"] == pytest.approx(ranks.tolist())
-    assert found["front"][0][best]
-    posterior = np.array(found["bayesian_signed_rank"])
+    best = int(np.argmin(said["values"][0]))
+    ranks = stats.rankdata(np.round(said["values"], 12), axis=1).mean(axis=0)
+    assert said["mean_ranks"] == pytest.approx(ranks.tolist())
+    assert said["front"][0][best]
+    posterior = np.array(said["bayesian_signed_rank"])
     assert posterior.sum(axis=2) == pytest.approx(np.ones((4, 4)))
-    for pair in found["pairs"]:
-        i, j = (found["chains"].index(pair[side]) for side in "ab")
-        d = found["data"].index(pair["data"])
-        assert pair["difference"] == pytest.approx(found["values"][d][j] - found["values"][d][i])
+    for pair in said["pairs"]:
+        i, j = (said["chains"].index(pair[side]) for side in "ab")
+        d = said["data"].index(pair["data"])
+        assert pair["difference"] == pytest.approx(said["values"][d][j] - said["values"][d][i])
     assert [row["chain"] for row in rows_of("kept/results.csv")[4:6]] == [
         "(larger class)",
         "(all features) knn:k=5",
     ]
     # Called again, nothing is computed; in other words the same grid.
     again = ran(f"compare mim:top=1 mim:top=2 anova-f:top=1 anova-f:top=2 {more}")
-    assert again.json == found
+    assert again.json == said
 
 
 def test_what_is_said_fits_a_screen_and_names_the_baselines(folder):

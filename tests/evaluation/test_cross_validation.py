@@ -36,10 +36,10 @@ def assert_same_tables(a, b):
 
 def test_a_stage_never_sees_the_rows_that_are_tested(test_methods):
     data = table(30)
-    found = evaluated("witness knn", data, folds=5, repeats=2)
+    evaluation = evaluated("witness knn", data, folds=5, repeats=2)
     seen = test_methods.Witness.seen
     assert len(seen) == 10
-    fold = found.tables["fold"]
+    fold = evaluation.tables["fold"]
     for number, (_, values, labels) in enumerate(seen):
         repeat, place = divmod(number, 5)
         expected = fold[repeat] != place
@@ -49,8 +49,8 @@ def test_a_stage_never_sees_the_rows_that_are_tested(test_methods):
 
 def test_tuning_never_sees_the_rows_that_are_tested(test_methods):
     data = table(30)
-    found = evaluated("witness knn:k={1,3}", data, folds=3, repeats=1, inner_folds=4)
-    fold = found.tables["fold"][0]
+    evaluation = evaluated("witness knn:k={1,3}", data, folds=3, repeats=1, inner_folds=4)
+    fold = evaluation.tables["fold"][0]
     for number in range(3):
         tested = set(data.X[fold == number, 0])
         # Of each outer fold: a fit for both values in 4 inner folds, then the chosen chain.
@@ -62,9 +62,11 @@ def test_tuning_never_sees_the_rows_that_are_tested(test_methods):
 
 def test_predictions_are_those_of_scikit_learn_on_the_same_folds():
     data = table(50, signal=1.0)
-    found = evaluated("knn:k=3", data, folds=5, repeats=2)
+    evaluation = evaluated("knn:k=3", data, folds=5, repeats=2)
     theirs = make_pipeline(StandardScaler(), KNeighborsClassifier(3))
-    for fold, predicted in zip(found.tables["fold"], found.tables["predicted"], strict=True):
+    for fold, predicted in zip(
+        evaluation.tables["fold"], evaluation.tables["predicted"], strict=True
+    ):
         for tested in (fold == number for number in range(5)):
             expected = theirs.fit(data.X[~tested], data.y[~tested]).predict(data.X[tested])
             assert (predicted[tested] == expected).all()
@@ -72,9 +74,9 @@ def test_predictions_are_those_of_scikit_learn_on_the_same_folds():
 
 def test_summary_of_an_evaluation_is_what_its_tables_say():
     data = table(50, signal=1.0)
-    found = evaluated("anova-f:top=3 knn:k=3", data, folds=5, repeats=3)
-    said = summarise(found)
-    fold, predicted = found.tables["fold"], found.tables["predicted"]
+    evaluation = evaluated("anova-f:top=3 knn:k=3", data, folds=5, repeats=3)
+    said = summarise(evaluation)
+    fold, predicted = evaluation.tables["fold"], evaluation.tables["predicted"]
     values = [
         np.mean(predicted[r, fold[r] == f] == data.y[fold[r] == f])
         for r in range(3)
@@ -87,15 +89,15 @@ def test_summary_of_an_evaluation_is_what_its_tables_say():
     )
     assert said.test_to_train == pytest.approx(1 / 4)
     assert said.kept.tolist() == [3] * 15 and said.stability.interval is not None
-    assert found.scores.tolist() == found.tables["kept"].mean(axis=0).tolist()
+    assert evaluation.scores.tolist() == evaluation.tables["kept"].mean(axis=0).tolist()
 
 
 def test_a_set_of_values_is_tuned_to_the_one_that_works_or_the_first_of_equal_ones():
     # Neighbours by the first column alone: the other columns drown it.
     data = table(80, p=30, signal=3.0)
-    found = evaluated("anova-f:top={1,30} knn", data, folds=4, repeats=1)
-    assert (found.tables["chosen"] == 0).all() and found.tables["tuning"].shape == (4, 2)
-    assert (found.tables["kept"].sum(axis=1) == 1).all()
+    evaluation = evaluated("anova-f:top={1,30} knn", data, folds=4, repeats=1)
+    assert (evaluation.tables["chosen"] == 0).all() and evaluation.tables["tuning"].shape == (4, 2)
+    assert (evaluation.tables["kept"].sum(axis=1) == 1).all()
     equal = evaluated("anova-f:top=1 knn:k={3,1}", table(40, signal=9.0), folds=4, repeats=1)
     assert (equal.tables["chosen"] == 0).all()
 
@@ -139,14 +141,17 @@ def test_a_set_of_counts_takes_one_fit_in_each_inner_fold(test_methods, monkeypa
 
 def test_curve_at_the_kept_number_is_the_evaluation_itself():
     data, protocol = table(60, signal=1.0), {"folds": 5, "repeats": 2}
-    found = evaluated("anova-f:top=3 knn:k=3", data, curve=(1, 3, 8), **protocol)
+    evaluation = evaluated("anova-f:top=3 knn:k=3", data, curve=(1, 3, 8), **protocol)
     every = evaluated("anova-f:top=8 knn:k=3", data, **protocol)
-    assert found.tables["sizes"].tolist() == [1, 3, 8]
-    assert (found.tables["curve"][1] == found.tables["predicted"]).all()
-    assert (found.tables["curve"][2] == every.tables["predicted"]).all()
-    points = summarise(found).curve
+    assert evaluation.tables["sizes"].tolist() == [1, 3, 8]
+    assert (evaluation.tables["curve"][1] == evaluation.tables["predicted"]).all()
+    assert (evaluation.tables["curve"][2] == every.tables["predicted"]).all()
+    points = summarise(evaluation).curve
     # All features are always the same features: nothing is left to agree by chance.
-    assert np.isnan(points[2].stability) and points[1].stability == summarise(found).stability.value
+    assert (
+        np.isnan(points[2].stability)
+        and points[1].stability == summarise(evaluation).stability.value
+    )
 
 
 def test_one_standard_error_choice_is_the_smallest_size_within_reach_of_the_best():
@@ -161,22 +166,22 @@ def test_one_standard_error_choice_is_the_smallest_size_within_reach_of_the_best
 def test_a_fold_in_which_nothing_is_kept_predicts_the_most_frequent_class(test_methods):
     generator = np.random.default_rng(0)
     data = Dataset.from_arrays(generator.standard_normal((40, 3)), np.arange(40) % 4 == 0)
-    found = evaluated("nothing knn", data, folds=5, repeats=1, curve="auto")
-    assert (found.tables["predicted"] == 0).all()
-    said = summarise(found)
+    evaluation = evaluated("nothing knn", data, folds=5, repeats=1, curve="auto")
+    assert (evaluation.tables["predicted"] == 0).all()
+    said = summarise(evaluation)
     assert said.measures["accuracy"].mean == 0.75
     assert said.measures["balanced-accuracy"].mean == 0.5
-    assert any("kept no feature" in warning for warning in found.warnings)
+    assert any("kept no feature" in warning for warning in evaluation.warnings)
 
 
 def test_as_a_stage_it_evaluates_everything_on_its_left():
     data = table(40)
-    found = Chain.parse("relieff:top=3 cross-validation:folds=4,repeats=1,classifier=knn").select(
-        data, seed=5
-    )
+    selection = Chain.parse(
+        "relieff:top=3 cross-validation:folds=4,repeats=1,classifier=knn"
+    ).select(data, seed=5)
     run = Run(entropy=5).child(1)
     inside = evaluated("relieff:top=3", data, run=run, folds=4, repeats=1, classifier="knn")
-    assert (found.tables["predicted"] == inside.tables["predicted"]).all()
+    assert (selection.tables["predicted"] == inside.tables["predicted"]).all()
 
 
 def test_weights_of_rows_that_arrive_are_those_of_the_training_rows():
@@ -200,10 +205,10 @@ def test_weights_of_rows_that_arrive_are_those_of_the_training_rows():
 
 def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
     data = table(30, signal=1.0)
-    found = evaluated("knn:k=3", data, scheme="leave-one-out")
-    said = summarise(found)
+    evaluation = evaluated("knn:k=3", data, scheme="leave-one-out")
+    said = summarise(evaluation)
     assert said.n_splits == 30
-    predicted = found.tables["predicted"][0]
+    predicted = evaluation.tables["predicted"][0]
     hits = [np.mean(predicted[data.y == c] == c) for c in (0, 1)]
     assert said.measures["balanced-accuracy"].mean == pytest.approx(np.mean(hits))
     assert len(said.measures["auc"].values) == 1
@@ -289,12 +294,12 @@ def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_
     data = table(40, signal=1.0)
     counts = np.ones(40, dtype=np.int64)
     counts[:10] = 2
-    found = evaluated("anova-f:top=2 knn:k=3", data.with_counts(counts), folds=4, repeats=1)
-    fold = found.tables["fold"][0]
+    evaluation = evaluated("anova-f:top=2 knn:k=3", data.with_counts(counts), folds=4, repeats=1)
+    fold = evaluation.tables["fold"][0]
     tested = fold == 0
     train = data.with_counts(np.where(tested, 0, counts))
     fitted = Chain.parse("anova-f:top=2 knn:k=3").fit(train)
-    assert (found.tables["predicted"][0, tested] == fitted.predict(data.X[tested])).all()
+    assert (evaluation.tables["predicted"][0, tested] == fitted.predict(data.X[tested])).all()
 
 
 @pytest.mark.parametrize(

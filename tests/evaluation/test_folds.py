@@ -190,8 +190,8 @@ def test_a_fold_predicts_what_the_r_package_predicts(name, sigma):
     with np.load(REFERENCES) as held:
         data = Dataset.from_arrays(held[f"{name}/X"], held[f"{name}/y"])
     tested = np.arange(data.n_samples) % 3 == 0
-    found = FoldTask(base=PACKAGE.format(sigma)).select(data.with_counts((~tested).astype(int)))
-    assert "".join(map(str, found.tables["predicted"])) == HELD_OUT[name, sigma]
+    selection = FoldTask(base=PACKAGE.format(sigma)).select(data.with_counts((~tested).astype(int)))
+    assert "".join(map(str, selection.tables["predicted"])) == HELD_OUT[name, sigma]
 
 
 # Evaluations of rows that belong together: what is warned of, and what stands beside a figure
@@ -214,8 +214,8 @@ def test_the_two_examples_are_one_table(voices):
 
 def test_the_readme_tells_the_truth_about_people(voices):
     def accuracy(data):
-        found = CrossValidation(base="knn:k=1", repeats=3).select(data)
-        return summarise(found).measures["accuracy"].mean
+        selection = CrossValidation(base="knn:k=1", repeats=3).select(data)
+        return summarise(selection).measures["accuracy"].mean
 
     assert accuracy(attrs.evolve(voices, groups=None, group_name="")) > 0.92
     assert accuracy(voices) < 0.80
@@ -252,8 +252,8 @@ def test_repeated_rows_are_noticed_without_being_told(voices):
     assert "42% have their nearest row" in said and "--groups" in said
     assert not list(repeated_rows(plain.take_rows(np.random.default_rng(0).permutation(195))))
     numbered = np.column_stack([voices.groups, plain.X[:, 3:]])
-    found = list(repeated_rows(Dataset.from_arrays(numbered, plain.y)))
-    assert len(found) == 2 and "column f1 looks like an identifier" in found[0]
+    result = list(repeated_rows(Dataset.from_arrays(numbered, plain.y)))
+    assert len(result) == 2 and "column f1 looks like an identifier" in result[0]
     method = CrossValidation(base="knn", folds=3, repeats=1)
     assert any("--groups" in warning for warning in method.select(plain).warnings)
     assert not method.select(voices).warnings
@@ -265,8 +265,8 @@ def test_a_chain_and_inspect_and_the_report_warn_of_repeated_rows_too(voices):
     (said,) = chain.run(plain).warnings
     assert said.startswith("neighbouring rows are alike") and "p-values too small" in said
     assert not chain.run(voices).warnings
-    found = inspect_table(EXAMPLES / "parkinsons.csv")
-    assert said in [finding.what for finding in found.findings]
+    inspection = inspect_table(EXAMPLES / "parkinsons.csv")
+    assert said in [finding.what for finding in inspection.findings]
     assert "neighbouring rows are alike" in report_page(chain.run(plain))
     # An evaluation says it once.
     judged = Chain.parse("cross-validation:base=knn,folds=3,repeats=1").run(plain).all_warnings()
@@ -290,14 +290,14 @@ def test_baseline_and_all_features_stand_beside_the_accuracy():
     X[:, 2] += 4.0 * y
     data = Dataset.from_arrays(X, y)
     method = CrossValidation(base="anova-f:top=1 knn", folds=4, repeats=2, all_features=True)
-    found = method.select(data)
-    assert summarise(found).baseline.mean == pytest.approx(40 / 60)
+    selection = method.select(data)
+    assert summarise(selection).baseline.mean == pytest.approx(40 / 60)
     every = attrs.evolve(method, base="knn").select(data).tables
     assert np.array_equal(every["predicted"], every["all-features"])
-    assert np.array_equal(found.tables["all-features"], every["predicted"])
+    assert np.array_equal(selection.tables["all-features"], every["predicted"])
     without = attrs.evolve(method, all_features=False).select(data)
     assert summarise(without).all_features is None and "all-features" not in without.tables
-    assert np.array_equal(without.tables["predicted"], found.tables["predicted"])
+    assert np.array_equal(without.tables["predicted"], selection.tables["predicted"])
 
 
 def test_columns_that_the_classifier_does_not_take_leave_the_comparison_out():
@@ -305,10 +305,10 @@ def test_columns_that_the_classifier_does_not_take_leave_the_comparison_out():
     X = data.X.copy()
     X[5, 3] = np.nan
     method = CrossValidation(base="relieff:top=1 knn", folds=3, repeats=1, all_features=True)
-    found = method.select(Dataset.from_arrays(X, data.y))
-    assert summarise(found).all_features is None
+    selection = method.select(Dataset.from_arrays(X, data.y))
+    assert summarise(selection).all_features is None
     # Where the gap is among the training rows, and where it is among the tested ones.
-    told = [text for text in found.warnings if "no result on all features" in text]
+    told = [text for text in selection.warnings if "no result on all features" in text]
     assert [text[:14] for text in told] == ["in 2 of 3 fold", "in 1 of 3 fold"]
     assert all("missing" in text for text in told)
 
@@ -327,9 +327,9 @@ def test_a_classifier_that_takes_too_much_memory_on_all_features_says_so_others_
     monkeypatch.setattr(knn, "_fit", refusing)
     method = CrossValidation(base="anova-f:top=1 knn", folds=3, repeats=1, all_features=True)
     error: RequestError = MemoryBoundError("knn takes 5 GiB")
-    found = method.select(data)
-    assert summarise(found).all_features is None
-    assert any("no result on all features: knn takes 5 GiB" in text for text in found.warnings)
+    selection = method.select(data)
+    assert summarise(selection).all_features is None
+    assert any("no result on all features: knn takes 5 GiB" in text for text in selection.warnings)
     error = RequestError("k=9 is not for 4 columns")
     with pytest.raises(RequestError, match="k=9 is not for 4 columns"):
         method.select(data)

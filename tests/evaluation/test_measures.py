@@ -110,7 +110,7 @@ def test_agreement_is_the_chance_that_two_repetitions_say_the_same():
     rng = np.random.default_rng(0)
     predicted = rng.integers(-1, 3, size=(7, 30))
     predicted[:, :4] = [2, 0, 1, -1]
-    found = agreement(predicted, 3)
+    result = agreement(predicted, 3)
     chances, always = [], 0
     for column in predicted.T:
         said = column[column >= 0]
@@ -118,8 +118,8 @@ def test_agreement_is_the_chance_that_two_repetitions_say_the_same():
         if pairs:
             chances.append(np.mean(pairs))
             always += all(pairs)
-    assert found.share == pytest.approx(np.mean(chances))
-    assert (found.n_rows, found.n_always) == (len(chances), always)
+    assert result.share == pytest.approx(np.mean(chances))
+    assert (result.n_rows, result.n_always) == (len(chances), always)
     assert agreement(predicted[:1], 3) is None
 
 
@@ -198,8 +198,8 @@ def test_intervals_hold_the_value_and_stay_within_the_range(mean, error, low, hi
 @pytest.mark.parametrize("right", [0, 37, 50])
 def test_equal_shares_have_the_interval_of_wilson(right):
     theirs = stats.binomtest(right, 50).proportion_ci(method="wilson")
-    found = interval_within(right / 50, 0.0, 10, units=50)
-    assert found == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    result = interval_within(right / 50, 0.0, 10, units=50)
+    assert result == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_equal_losses_have_no_interval_and_unequal_shares_that_of_t():
@@ -219,11 +219,11 @@ def table(n=60, groups=None):
 
 def test_an_evaluation_stores_every_measure_beside_the_baseline_and_all_features():
     data = table()
-    found = CrossValidation(
+    selection = CrossValidation(
         base="anova-f:top=1 knn:k=5", folds=5, repeats=2, all_features=True
     ).select(data, seed=1)
-    said = summarise(found)
-    tables = found.tables
+    said = summarise(selection)
+    tables = selection.tables
     assert list(said.measures) == [
         *("accuracy", "balanced-accuracy", "auc", "sensitivity", "specificity", "f1", "matthews"),
         *("log-loss", "brier", "calibration"),
@@ -254,9 +254,9 @@ def test_an_evaluation_stores_every_measure_beside_the_baseline_and_all_features
 def test_groups_count_once_and_vote():
     groups = np.arange(60) // 3
     data = table(groups=groups)
-    found = CrossValidation(base="knn", folds=4, repeats=3).select(data, seed=0)
-    by_group = summarise(found).by_group
-    hit = found.tables["predicted"] == found.tables["truth"]
+    selection = CrossValidation(base="knn", folds=4, repeats=3).select(data, seed=0)
+    by_group = summarise(selection).by_group
+    hit = selection.tables["predicted"] == selection.tables["truth"]
     shares = hit.reshape(3, 20, 3).mean(axis=2)
     assert by_group.n_groups == 20 == by_group.n_voting
     assert by_group.accuracies == pytest.approx(shares.mean(axis=0))

@@ -50,7 +50,7 @@ def evaluated(base: str, data: Dataset, more: str = "folds=5,repeats=2", seed: i
 @pytest.mark.parametrize("options", [pytest.param("{}", marks=pytest.mark.slow), '{"alpha": 10}'])
 def test_figures_are_scikit_learns_on_a_real_table(voices, options):
     record = evaluated(f"sklearn:estimator=Ridge,standardize=yes,options={options}", voices)
-    found = recorded_evaluation(record).evaluation
+    result = recorded_evaluation(record).evaluation
     model = make_pipeline(StandardScaler(), Ridge(**json.loads(options)))
     want = {name: [] for name in ("r2", "mae", "rmse", "concordance")}
     for row in record.stages[-1].tables["fold"]:
@@ -60,19 +60,19 @@ def test_figures_are_scikit_learns_on_a_real_table(voices, options):
             both = Predictions(truth=voices.y[test], predicted=told)
             for name, values in want.items():
                 values.append(fsframe.measures[name]()(both))
-    assert set(found.measures) == set(want)
+    assert set(result.measures) == set(want)
     for name, values in want.items():
-        assert found.measures[name].values == pytest.approx(values, rel=1e-9), name
+        assert result.measures[name].values == pytest.approx(values, rel=1e-9), name
     # The chain is a regressor alone: all features are what it sees.
-    assert found.all_features.values == pytest.approx(want["r2"], rel=1e-9)
+    assert result.all_features.values == pytest.approx(want["r2"], rel=1e-9)
 
 
 @pytest.mark.parametrize(("stage", "k"), [("knn:k=7", 7), ("weighted-knn:k=3", 3)])
 def test_nearest_neighbours_are_scikit_learns(voices, stage, k):
     train, new = voices.take_rows(np.arange(150)), voices.X[150:]
     model = make_pipeline(StandardScaler(), KNeighborsRegressor(k)).fit(train.X, train.y)
-    found = Chain.parse(stage).fit(train).predict(new)
-    assert found == pytest.approx(model.predict(new), rel=1e-9)
+    result = Chain.parse(stage).fit(train).predict(new)
+    assert result == pytest.approx(model.predict(new), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -87,24 +87,24 @@ def test_a_row_drawn_twice_counts_twice(drawn, copied):
     data = small()
     counts = np.random.default_rng(5).integers(0, 3, data.n_samples)
     copies = data.take_rows(np.repeat(np.arange(data.n_samples), counts))
-    found = Chain.parse(drawn).fit(data.with_counts(counts)).predict(data.X)
-    assert found == pytest.approx(Chain.parse(copied).fit(copies).predict(data.X), rel=1e-9)
+    result = Chain.parse(drawn).fit(data.with_counts(counts)).predict(data.X)
+    assert result == pytest.approx(Chain.parse(copied).fit(copies).predict(data.X), rel=1e-9)
 
 
 def test_the_rule_without_features_is_the_mean_of_the_training_rows():
     data = small()
     record = evaluated("correlation:top=2 knn:k=3", data)
-    found = recorded_evaluation(record).evaluation
+    result = recorded_evaluation(record).evaluation
     fold = record.stages[-1].tables["fold"]
     want = []
     for row in fold:
         for number in range(5):
             y, mean = data.y[row == number], data.y[row != number].mean()
             want.append(1 - ((y - mean) ** 2).sum() / ((y - y.mean()) ** 2).sum())
-    assert found.baseline.name == "mean"
-    assert found.baseline.values == pytest.approx(want)
-    assert found.measures["r2"].baseline == pytest.approx(np.mean(want))
-    assert found.leading.name == "r2" and found.agreement is None
+    assert result.baseline.name == "mean"
+    assert result.baseline.values == pytest.approx(want)
+    assert result.measures["r2"].baseline == pytest.approx(np.mean(want))
+    assert result.leading.name == "r2" and result.agreement is None
 
 
 def test_rows_of_the_test_part_teach_nothing():
@@ -139,12 +139,12 @@ def test_leave_one_out_is_measured_over_all_and_leaves_out_whole_groups():
     grouped = attrs.evolve(data, groups=np.arange(60) // 5, group_name="people")
     alone = recorded_evaluation(evaluated("knn:k=3", grouped, "scheme=leave-one-out")).evaluation
     assert alone.n_splits == 12
-    found = recorded_evaluation(
+    result = recorded_evaluation(
         evaluated("correlation:top=2 knn:k=3", data, "scheme=leave-one-out,curve=[1,2]")
     ).evaluation
-    r2 = found.measures["r2"]
+    r2 = result.measures["r2"]
     assert r2.pooled and 0 < r2.mean < 1 and np.isnan(r2.standard_error)
-    assert found.curve[1].accuracy == pytest.approx(r2.mean)
+    assert result.curve[1].accuracy == pytest.approx(r2.mean)
 
 
 def test_a_chain_that_keeps_nothing_predicts_the_mean():
@@ -186,12 +186,12 @@ def test_what_does_not_fit_the_label_is_refused_before_any_work(base, data, more
 def test_comparisons_and_stability_of_numeric_targets():
     data, other = small(), attrs.evolve(small(seed=4), name="other")
     chains = ["correlation:top=2 sklearn:estimator=Ridge", "correlation:top=1 knn:k=3", "knn:k=3"]
-    found = fsframe.compare(chains, [data, other], folds=4, repeats=2).comparison
-    assert (found.metric, found.rule) == ("r2", "mean")
-    assert found.values.argmax(axis=1).tolist() == [0, 0]
+    result = fsframe.compare(chains, [data, other], folds=4, repeats=2).comparison
+    assert (result.metric, result.rule) == ("r2", "mean")
+    assert result.values.argmax(axis=1).tolist() == [0, 0]
     pairs = ((0, 1), (0, 2), (1, 2))
-    assert set(found.corrected) == {(d, i, j) for d in (0, 1) for i, j in pairs}
-    assert np.isnan(found.accuracy).all()
+    assert set(result.corrected) == {(d, i, j) for d in (0, 1) for i, j in pairs}
+    assert np.isnan(result.accuracy).all()
     by_error = fsframe.compare(chains, data, folds=4, repeats=2, metric="rmse").comparison
     assert not by_error.larger_is_better and by_error.papers[0, 0, 1].difference > 0
     with pytest.raises(DataError, match="no measure applies to both"):
@@ -228,9 +228,9 @@ EVALUATE = f"evaluate correlation:top=2 knn:k=3 on one.csv {QUICK}"
 
 def test_commands_from_the_table_to_the_page(folder):
     def done(line):
-        found = ran(line)
-        assert found.code == 0, found.err
-        return found.out
+        result = ran(line)
+        assert result.code == 0, result.err
+        return result.out
 
     out = done(f"{EVALUATE} --curve auto -o e.h5 --csv folds.csv")
     assert "larger class" not in out and "probabilities" not in out

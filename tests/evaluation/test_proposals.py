@@ -48,18 +48,18 @@ def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: A
 
 
 def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -> None:
-    found = ledger.verdicts(ledger.Ledger(rows_of(ROWS)))
-    assert {v.design.name for v in found} == {design.name for design in ledger.DESIGNS}
+    result = ledger.verdicts(ledger.Ledger(rows_of(ROWS)))
+    assert {v.design.name for v in result} == {design.name for design in ledger.DESIGNS}
     behind = [f"{v.design.name}: {v.own} of {v.rule.chain}, {v.best} of {v.first.name}"
-              for v in found if not v.holds]  # fmt: skip
+              for v in result if not v.holds]  # fmt: skip
     assert not behind
 
 
 def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger: Any) -> None:
     def of_blocks(changed: list[dict[str, str]]) -> Any:
-        found = ledger.verdicts(ledger.Ledger(changed))
+        result = ledger.verdicts(ledger.Ledger(changed))
         return next(
-            v for v in found if v.design.name == "blocks" and v.rule.question == RELEVANT_QUESTION
+            v for v in result if v.design.name == "blocks" and v.rule.question == RELEVANT_QUESTION
         )
 
     kept = [row for row in rows_of(ROWS) if row["design"] == "blocks"]
@@ -123,9 +123,9 @@ def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
     X, y = blocks(), np.arange(120) % 2
-    found = {f.question: f for f in proposals_for(Dataset.from_arrays(X, y))}[NEEDED_QUESTION]
-    assert found.chain == "lasso:top=5 cpss"
-    assert found.cost is not None and 0.1 < found.cost.seconds < 10
+    result = {f.question: f for f in proposals_for(Dataset.from_arrays(X, y))}[NEEDED_QUESTION]
+    assert result.chain == "lasso:top=5 cpss"
+    assert result.cost is not None and 0.1 < result.cost.seconds < 10
     assert NEEDED_QUESTION in chains(Dataset.from_arrays(np.c_[X, X[:, :1] * 0 + 1e140], y))
     for other in (numbers(120, 30), blocks(0.99), X[:, :20]):
         assert NEEDED_QUESTION not in chains(Dataset.from_arrays(other, y))
@@ -217,14 +217,14 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_inspect_ends_with_the_command_and_what_it_answers(table: Path) -> None:
-    found = inspect_table(table)
-    assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None
-    text = " ".join(" ".join(inspection_lines(found)).split())
+    inspection = inspect_table(table)
+    assert inspection.chain == "anova-f:alpha=0.05" and inspection.forecast is not None
+    text = " ".join(" ".join(inspection_lines(inspection)).split())
     assert f"answers: {RELEVANT_QUESTION}; on average, at most 5%" in text
     assert text.index("relieff ipss") > text.index("For another question:")
-    told = inspection_object(found)["proposals"]
+    told = inspection_object(inspection)["proposals"]
     assert [each["question"] for each in told] == [RELEVANT_QUESTION, TOGETHER]
-    assert told[0]["command"] == found.command
+    assert told[0]["command"] == inspection.command
     assert fsframe.Chain.parse(told[1]["chain"])
 
 

@@ -136,10 +136,10 @@ def test_a_pairwise_lasso_finds_a_product_and_takes_two_classes_only():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(120, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    found = PairwiseLasso(random_state=0).fit(X, y)
-    assert (found.predict(X) == y).mean() > 0.9
-    assert found.predict_proba(X).shape == (120, 2)
-    weights = np.abs(found.pipeline_[-1].coef_[0])
+    fitted = PairwiseLasso(random_state=0).fit(X, y)
+    assert (fitted.predict(X) == y).mean() > 0.9
+    assert fitted.predict_proba(X).shape == (120, 2)
+    weights = np.abs(fitted.pipeline_[-1].coef_[0])
     assert weights.argmax() == 5 and weights.size == 14  # 4 columns, 10 products with squares
     assert PairwiseLasso(squares=False).fit(X, y).pipeline_[-1].coef_.size == 10
     with pytest.raises(ValueError, match="two classes"):

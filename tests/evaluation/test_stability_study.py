@@ -24,27 +24,27 @@ def studied(data, base="anova-f:top=4", run=None, **options):
 
 def test_values_are_the_metrics_of_the_kept_sets_or_rankings():
     names = ("nogueira", "kuncheva", "jaccard")
-    found = studied(table(), metric=(*names, "spearman"))
-    kept = found.tables["kept"]
+    study = studied(table(), metric=(*names, "spearman"))
+    kept = study.tables["kept"]
     assert kept.shape == (8, 10) and (kept.sum(axis=1) == 4).all()
     for name in names:
         expected = float(stability_metrics[name]()(kept))
-        assert found.tables[f"stability-{name}"][0] == expected
-    assert found.scores.tolist() == kept.mean(axis=0).tolist()
-    assert -1 <= found.tables["stability-spearman"][0] <= 1
-    assert "sizes-spearman" not in found.tables
+        assert study.tables[f"stability-{name}"][0] == expected
+    assert study.scores.tolist() == kept.mean(axis=0).tolist()
+    assert -1 <= study.tables["stability-spearman"][0] <= 1
+    assert "sizes-spearman" not in study.tables
 
 
 def test_sizes_are_measured_along_the_rankings():
-    found = studied(table(), metric=("kuncheva",))
-    orders = found.tables["orders"]
+    study = studied(table(), metric=("kuncheva",))
+    orders = study.tables["orders"]
     assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(10), (8, 1)))
     metric = stability_metrics["kuncheva"]()
     for size in (1, 4, 7):
         kept = np.zeros((8, 10), dtype=bool)
         np.put_along_axis(kept, orders[:, :size], True, axis=1)
-        assert found.tables["sizes-kuncheva"][size - 1] == pytest.approx(float(metric(kept)))
-    assert np.isnan(found.tables["sizes-kuncheva"][9])
+        assert study.tables["sizes-kuncheva"][size - 1] == pytest.approx(float(metric(kept)))
+    assert np.isnan(study.tables["sizes-kuncheva"][9])
     assert studied(table(), metric=("kuncheva",), sizes=3).tables["sizes-kuncheva"].size == 3
 
 
@@ -73,19 +73,19 @@ def test_similarity_is_the_absolute_correlation():
     X[:, 9] = -3 * X[:, 0] + 1
     X[:, 8] = 0.1
     same = Dataset.from_arrays(X, data.y)
-    found = studied(same, metric=("zucknick",))
+    study = studied(same, metric=("zucknick",))
     alike = np.abs(np.corrcoef(np.delete(X, 8, axis=1).T))
     full = np.insert(np.insert(alike, 8, 0.0, axis=0), 8, 0.0, axis=1)
     np.fill_diagonal(full, 1.0)
-    expected = float(stability_metrics["zucknick"]()(found.tables["kept"], full))
-    assert found.tables["stability-zucknick"][0] == pytest.approx(expected, rel=1e-9)
+    expected = float(stability_metrics["zucknick"]()(study.tables["kept"], full))
+    assert study.tables["stability-zucknick"][0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_unequal_sets_leave_a_measure_of_equal_ones_undefined_and_say_why():
-    found = studied(table(30), base="gflip", metric=("kuncheva",), n=10)
-    assert np.unique(found.tables["kept"].sum(axis=1)).size > 1
-    assert np.isnan(found.tables["stability-kuncheva"][0])
-    assert any("kuncheva is not defined here" in warning for warning in found.warnings)
+    study = studied(table(30), base="gflip", metric=("kuncheva",), n=10)
+    assert np.unique(study.tables["kept"].sum(axis=1)).size > 1
+    assert np.isnan(study.tables["stability-kuncheva"][0])
+    assert any("kuncheva is not defined here" in warning for warning in study.warnings)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,6 @@ def test_in_rankings_what_was_not_considered_comes_last(monkeypatch):
     monkeypatch.setattr(
         spearman, "_measure", lambda self, m, s=None: (matrices.append(m), real(self, m, s))[1]
     )
-    found = studied(table(), base="anova-f:top=3 mim:top=2", metric=("spearman",))
-    for scores, order in zip(matrices[0], found.tables["orders"], strict=True):
+    study = studied(table(), base="anova-f:top=3 mim:top=2", metric=("spearman",))
+    for scores, order in zip(matrices[0], study.tables["orders"], strict=True):
         assert set(np.argsort(-scores)[:2]) == set(order[:2])

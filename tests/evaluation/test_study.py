@@ -51,17 +51,17 @@ def small(folder, undrawn):
 
 def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, undrawn):
     done = ran("study study.toml -q --json")
-    found = done.json
+    said = done.json
     assert done.code == 0, done.err
-    assert found["chains"] == ["mim:top=1 knn:k=5", "anova-f:top=1 knn:k=5"]
+    assert said["chains"] == ["mim:top=1 knn:k=5", "anova-f:top=1 knn:k=5"]
     record = load_study(folder / "toy" / "study.zip")
     # Two chains and their classifier on all features, two tables, two seeds.
     assert len(record.runs) == 12 and not (folder / "toy" / "cells").exists()
     options = {"folds": 3, "repeats": 1, "metric": ["accuracy", "balanced-accuracy", "log-loss"]}
-    alone = [fsframe.evaluate(found["chains"][0], "one.csv", seed=s, **options) for s in (0, 5)]
+    alone = [fsframe.evaluate(said["chains"][0], "one.csv", seed=s, **options) for s in (0, 5)]
     mean = np.mean([one.measures["balanced-accuracy"].mean for one in alone])
     rows = rows_of("toy/results.csv")
-    value = found["comparisons"]["balanced-accuracy"]["values"][0][0]
+    value = said["comparisons"]["balanced-accuracy"]["values"][0][0]
     assert value == float(rows[0]["value"]) == pytest.approx(mean)
     assert {row["metric"] for row in rows} == {"balanced-accuracy", "log-loss"}
     # A file of any run in it is a run file like all others.
@@ -326,5 +326,5 @@ def test_references_become_bibtex(reference, start, fields):
 
 def test_several_references_are_entries_of_their_own():
     assert cited_keys("Battiti 1994") == ["battiti1994"]
-    found = bibtex_of(["Peng, Long, Ding 2005; Sun 2007, Iterative RELIEF, IEEE TPAMI 29(6)"])
-    assert "{peng2005," in found and "@article{sun2007," in found
+    result = bibtex_of(["Peng, Long, Ding 2005; Sun 2007, Iterative RELIEF, IEEE TPAMI 29(6)"])
+    assert "{peng2005," in result and "@article{sun2007," in result

@@ -177,8 +177,8 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
         cluster.stop()
     with Checkpoint.open(out, manifest) as checkpoint:
         assert 4 <= checkpoint.n_parts < len(counts)
-        found = bits(base, table, counts, Run(entropy=5, checkpoint=checkpoint))
-    assert found == bits(Noise(), table, counts, Run(entropy=5))
+        result = bits(base, table, counts, Run(entropy=5, checkpoint=checkpoint))
+    assert result == bits(Noise(), table, counts, Run(entropy=5))
 
 
 # Last, since the processes of a cluster are not idle while they wait
@@ -186,9 +186,9 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.stop()
+    result = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield result
+    result.stop()
 
 
 @pytest.fixture
@@ -240,8 +240,8 @@ def test_workers_killed_in_mid_run_are_survived_to_the_same_bits(
 
     with cluster.engine() as engine:
         run = Run(entropy=5, executor=engine, listener=kill)
-        found = bits(Noise(seconds=0.05), table, counts, run)
-        assert found == bits(Noise(), table, counts, Run(entropy=5)) and killed == places
+        result = bits(Noise(seconds=0.05), table, counts, run)
+        assert result == bits(Noise(), table, counts, Run(entropy=5)) and killed == places
         cluster.replace_lost()
         cluster.wait_for(engine, 2)
 
@@ -271,12 +271,12 @@ def test_parts_of_a_killed_worker_are_counted_by_another_to_the_same_bits(cluste
     with cluster.engine() as engine:
         # A part for each 64 rows.
         run = Run(executor=engine, listener=kill_one, memory=1 << 12)
-        found = method.select(data, run=run)
+        selection = method.select(data, run=run)
         assert len(killed) == 1
         cluster.replace_lost()
         cluster.wait_for(engine, 2)
     expected = method.select(data)
-    assert found.scores.tobytes() == expected.scores.tobytes()
+    assert selection.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_resamples_that_kill_every_worker_are_named(

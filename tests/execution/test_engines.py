@@ -120,24 +120,24 @@ def sizes(seconds_each: float, total: int, workers: int = 1, least: float = 0.0)
 
 @given(st.floats(1e-6, 10), st.integers(1, 500), st.integers(1, 8))
 def test_batches_cover_everything_exactly(seconds, total, workers):
-    found = sizes(seconds, total, workers)
-    assert sum(found) == total
-    assert min(found) >= 1
+    result = sizes(seconds, total, workers)
+    assert sum(result) == total
+    assert min(result) >= 1
 
 
 def test_tasks_take_at_least_what_the_engine_asks_for_once_the_pace_is_known():
     for workers in (2, 4, 16):
         for least in (0.05, 0.2):
-            found = sizes(0.01, 2000, workers, least)
-            assert found[:2] == [1, 16]
-            assert min(found[2:-1]) >= 100 * least - 1
-            assert max(found) <= 50
+            result = sizes(0.01, 2000, workers, least)
+            assert result[:2] == [1, 16]
+            assert min(result[2:-1]) >= 100 * least - 1
+            assert max(result) <= 50
 
 
 def test_slow_resamples_go_one_by_one():
-    found = sizes(3.0, 20, 2)
+    result = sizes(3.0, 20, 2)
     # One pair is tried: only a second size tells the cost of a call from that of a resample.
-    assert max(found) <= 2 and list(found).count(2) <= 1
+    assert max(result) <= 2 and list(result).count(2) <= 1
 
 
 def test_a_call_that_is_dear_whatever_it_holds_gets_many_resamples():
@@ -273,8 +273,8 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
 
         run = Run(entropy=5, executor=engine, listener=meddle)
         many = np.vstack([counts] * 4)
-        found = bits(Traced(seconds=0.05, folder=str(traces)), table, many, run)
-        assert found == bits(Noise(), table, many, Run(entropy=5))
+        result = bits(Traced(seconds=0.05, folder=str(traces)), table, many, run)
+        assert result == bits(Noise(), table, many, Run(entropy=5))
         engine._counted = -np.inf
         assert engine.ready
         assert {int(trace.name) for trace in traces.iterdir()} <= {sound, stopped}
@@ -319,20 +319,20 @@ def test_what_is_needed_names_the_plugins_of_whatever_travels():
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     folder = tmp_path_factory.mktemp("cluster")
-    found = Cluster(folder, workers=0)
-    found.workers = [
-        found.worker("--name", "sound", path=str(TINY)),
+    result = Cluster(folder, workers=0)
+    result.workers = [
+        result.worker("--name", "sound", path=str(TINY)),
         # A new interpreter: tests before may have put the plugin on the path of this one.
-        found.worker("--name", "bare", OPENBLAS_NUM_THREADS="1"),
-        found.worker("--name", "newer", path=other_tiny(folder)),
-        found.worker(
+        result.worker("--name", "bare", OPENBLAS_NUM_THREADS="1"),
+        result.worker("--name", "newer", path=other_tiny(folder)),
+        result.worker(
             "--name",
             "odd-numpy",
             path=other_version(folder, "numpy", "9.9.9") + os.pathsep + str(TINY),
         ),
     ]
-    yield found
-    found.stop()
+    yield result
+    result.stop()
 
 
 def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):

@@ -92,8 +92,8 @@ def test_every_worker_has_the_whole_bound_on_memory(table, counts, two_processes
     run = Run(memory=123_456_789)
     for executor in (None, two_processes):
         surroundings = attrs.evolve(run, executor=executor)
-        found = select_resamples(Bounds(), table, counts, surroundings)
-        assert {int(s.tables["memory"][0]) for s in found} == {123_456_789}
+        selections = select_resamples(Bounds(), table, counts, surroundings)
+        assert {int(s.tables["memory"][0]) for s in selections} == {123_456_789}
 
 
 def test_results_come_in_order_although_they_are_finished_in_another(table, counts):
@@ -120,9 +120,9 @@ def test_results_come_in_order_although_they_are_finished_in_another(table, coun
     executor = Backwards()
     with Engine(executor) as engine:
         engine.check = executor.work  # type: ignore[method-assign]
-        found = list(select_resamples(Noise(), table, counts, attrs.evolve(RUN, executor=engine)))
+        result = list(select_resamples(Noise(), table, counts, attrs.evolve(RUN, executor=engine)))
     alone = list(select_resamples(Noise(), table, counts, RUN))
-    assert [s.scores.tolist() for s in found] == [s.scores.tolist() for s in alone]
+    assert [s.scores.tolist() for s in result] == [s.scores.tolist() for s in alone]
 
 
 class Breaking(Engine):
@@ -245,8 +245,8 @@ def test_a_dead_worker_is_replaced_and_the_bits_are_the_same(bits, table, counts
 def test_parts_of_a_killed_worker_are_counted_again(tmp_path, two_processes):
     with ProcessEngine(2) as engine:
         run = attrs.evolve(RUN, executor=engine)
-        found = list(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1))
-    assert sum(found) == 28
+        result = list(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1))
+    assert sum(result) == 28
     assert (tmp_path / "killed").exists()
     run = attrs.evolve(RUN, executor=two_processes.executor)
     assert sum(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1)) == 28
@@ -303,9 +303,9 @@ def test_a_strangers_executor_that_breaks_is_reported_and_what_is_finished_is_ke
     with Checkpoint.open(tmp_path / "run.h5", manifest) as checkpoint:
         assert checkpoint.n_parts >= 1
         run = attrs.evolve(RUN, checkpoint=checkpoint)
-        found = list(select_resamples(base, table, counts, run))
+        result = list(select_resamples(base, table, counts, run))
     alone = list(select_resamples(Noise(), table, counts, RUN))
-    assert [s.scores.tolist() for s in found] == [s.scores.tolist() for s in alone]
+    assert [s.scores.tolist() for s in result] == [s.scores.tolist() for s in alone]
 
 
 @pytest.mark.parametrize(
@@ -337,15 +337,15 @@ def test_a_method_that_workers_cannot_find_is_reported(bits, table, counts, two_
 def test_a_consumer_that_stops_early_leaves_nothing_running(table, counts):
     with ThreadPoolExecutor(2) as pool:
         run = attrs.evolve(RUN, executor=pool)
-        found = select_resamples(Noise(seconds=0.02), table, counts, run)
-        next(found)
-        found.close()
+        selections = select_resamples(Noise(seconds=0.02), table, counts, run)
+        next(selections)
+        selections.close()
         assert pool.submit(int).result(600) == 0
     seen = []
     run = attrs.evolve(RUN, listener=lambda progress: seen.append(progress.done))
-    found = select_resamples(Noise(), table, counts, run)
-    next(found)
-    found.close()
+    selections = select_resamples(Noise(), table, counts, run)
+    next(selections)
+    selections.close()
     assert max(seen, default=0) <= 1
 
 

@@ -399,8 +399,8 @@ def test_a_worker_killed_half_way_through_its_answer_is_survived(bits, table, co
     with ProcessEngine(2) as engine:
         half = engine.submit(half_an_answer)
         # The answers of all workers come through one pipe, which now is waited at for ever.
-        found = bits(Noise(), table, counts, Run(entropy=5, executor=engine))
-        assert found == bits(Noise(), table, counts, Run(entropy=5))
+        result = bits(Noise(), table, counts, Run(entropy=5, executor=engine))
+        assert result == bits(Noise(), table, counts, Run(entropy=5))
         assert half.exception(30) is not None
 
 
@@ -409,8 +409,8 @@ def test_a_worker_that_is_stopped_costs_patience_and_no_more(bits, table, counts
     with ProcessEngine(1, patience=0.3) as engine:
         [first] = pids(engine)
         engine.submit(stop_here)
-        found = bits(Noise(), table, counts, Run(entropy=5, executor=engine))
-        assert found == bits(Noise(), table, counts, Run(entropy=5))
+        result = bits(Noise(), table, counts, Run(entropy=5, executor=engine))
+        assert result == bits(Noise(), table, counts, Run(entropy=5))
         assert first not in pids(engine)
 
 

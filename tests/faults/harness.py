@@ -100,8 +100,8 @@ def run(out: Path, acknowledge: Callable[[list[str]], None]) -> dict[str, str]:
     manifest = Manifest.of(chain, DATA, 7)
     # One unit per resample, each written at once: as many commit points as can be.
     with Checkpoint.open(out, manifest, every=0.0) as checkpoint:
-        found = sorted(str(unit) for units in checkpoint._places.values() for unit in units)
-        acknowledge([f"found {unit}" for unit in found])
+        result = sorted(str(unit) for units in checkpoint._places.values() for unit in units)
+        acknowledge([f"found {unit}" for unit in result])
         flush = checkpoint.flush
 
         def told() -> None:

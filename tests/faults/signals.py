@@ -158,10 +158,10 @@ def disturb(child: int, kind: str, target: str, chance: random.Random) -> str:
     if target == "group":
         send = lambda n: os.killpg(child, n)  # noqa: E731
     elif target == "worker":
-        found = workers_of(child)
-        if not found:
+        result = workers_of(child)
+        if not result:
             return "no worker yet"
-        one = chance.choice(found)
+        one = chance.choice(result)
         send = lambda n: os.kill(one, n)  # noqa: E731
     with contextlib.suppress(ProcessLookupError):
         for _ in range(5 if burst else 1):

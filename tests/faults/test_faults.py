@@ -47,10 +47,10 @@ def told(*words: object) -> list[dict]:
 
 def counted(script: str, line: str = "", *more: str) -> list[dict]:
     """What a harness counted, in which nothing is bad."""
-    found = told(HERE / script, *line.split(), *more)
-    for counts in found:
+    result = told(HERE / script, *line.split(), *more)
+    for counts in result:
         assert not any(counts[name] for name in BAD[script]), counts
-    return found
+    return result
 
 
 def assert_nothing_lost(found: list[dict], least_trials: dict[str, int]) -> None:
@@ -104,20 +104,20 @@ def assert_held(found: list[dict], least: int) -> None:
 
 @compiles
 def test_a_disk_that_fails_costs_no_more_than_the_command(disk_told) -> None:
-    found = disk_told[:-1]
-    assert [counts["command"] for counts in found] == SOME_COMMANDS
-    for counts in found:
+    result = disk_told[:-1]
+    assert [counts["command"] for counts in result] == SOME_COMMANDS
+    for counts in result:
         assert not any(counts[name] for name in BAD["disk.py"]), counts
-    assert_held(found, 25)
+    assert_held(result, 25)
 
 
 @compiles
 @pytest.mark.slow
 def test_twelve_forms_of_error_at_every_call_of_every_command() -> None:
-    found = counted("disk.py")
-    assert len(found) >= 20
-    assert {counts["forms"] for counts in found} == {12}
-    assert_held(found, 2000)
+    result = counted("disk.py")
+    assert len(result) >= 20
+    assert {counts["forms"] for counts in result} == {12}
+    assert_held(result, 2000)
 
 
 @proc

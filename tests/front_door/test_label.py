@@ -123,8 +123,8 @@ def test_many_alike_columns_are_not_a_label_if_another_is_named_so(here):
     measured = [f"{value:.3f}" for value in draw.normal(size=60)]
     # The last is compared with the ten before it.
     for other in ({"rs29": typed["tumour_type"]}, {"rs28": measured}):
-        found = fsframe.read(write(here / "snps.csv", typed | snps | other))
-        assert found.label_name == "rs29"
+        data = fsframe.read(write(here / "snps.csv", typed | snps | other))
+        assert data.label_name == "rs29"
     with pytest.raises(UntidyTableError, match="'tumour_type' looks more like one"):
         fsframe.read(write(here / "snps.csv", typed | snps | {"rs18": measured}))
 
@@ -321,26 +321,26 @@ def answered(call: Call, path: Path) -> Done:
 def test_an_untidy_table_reaches_an_answer(call, here, what):
     path = here / "my table.csv"
     path.write_text(TEXTS[what], encoding="utf-8")
-    found = answered(call, path).json
-    assert found["data"]["label"] == LABELS.get(what, "Outcome")
-    assert len(found["data"]["classes"]) == 2
-    features = {*found["scores"]}
+    said = answered(call, path).json
+    assert said["data"]["label"] == LABELS.get(what, "Outcome")
+    assert len(said["data"]["classes"]) == 2
+    features = {*said["scores"]}
     assert not NO_FEATURES & features
     assert {"GENE1", "GENE2", "GENE5"} <= features and len(features) > 200
     assert KEEP.get(what, "GENE1") in features
     if what == "a German export":
         assert {"CRP", "Cells", "Platelets"} <= features
     if what != "rare class":
-        assert {"GENE2", "GENE5"} & {*found["selected"]}
+        assert {"GENE2", "GENE5"} & {*said["selected"]}
     if what == "visits":
-        assert found["data"]["groups"] == ["PatientID", 10]
+        assert said["data"]["groups"] == ["PatientID", 10]
 
 
 def test_a_workbook_is_read_as_text_is(call, here):
     path = write_workbook(here / "visits.xlsx")
-    found = answered(call, path).json
-    assert found["data"]["label"] == "Outcome" and found["data"]["groups"] == ["PatientID", 10]
-    assert "GENE2" in found["selected"]
+    said = answered(call, path).json
+    assert said["data"]["label"] == "Outcome" and said["data"]["groups"] == ["PatientID", 10]
+    assert "GENE2" in said["selected"]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_the_command_for_correlated_columns_runs_as_printed(call, here):
     (needed,) = [each for each in told["proposals"] if "needed" in each["question"]]
     assert needed["processor_seconds"] > 0
     assert "costs: about" in call("inspect", str(path)).out
-    found = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet")
-    assert found.code == 0, found.err
+    result = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet")
+    assert result.code == 0, result.err
     # Of five that are alike the two causes, at most one more.
-    assert {"m3", "m12"} <= {*found.json["selected"]} and len(found.json["selected"]) <= 3
+    assert {"m3", "m12"} <= {*result.json["selected"]} and len(result.json["selected"]) <= 3

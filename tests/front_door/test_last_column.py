@@ -99,9 +99,12 @@ def survival(status: tuple[object, object], *, last: bool) -> polars.DataFrame:
 
 @pytest.mark.parametrize("last", [True, False])
 def test_times_until_an_event_are_neither_features_nor_classes(call, inspected, ran, last):
-    found = inspected(survival((0, 1), last=last))
-    assert "label: os_months, a guess (time to" in found.said and "features: 3 (" in found.said
-    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in found.way
+    inspection = inspected(survival((0, 1), last=last))
+    assert (
+        "label: os_months, a guess (time to" in inspection.said
+        and "features: 3 (" in inspection.said
+    )
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in inspection.way
     done = call("chain cox-score:top=1 on t.csv --no-out")
     assert done.code == 4 and "look like times until an event" in done.err
     ways = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
@@ -119,9 +122,9 @@ EVENTS = [("0:LIVING", "1:DECEASED"), ("alive", "dead"), ("FALSE", "TRUE"), (1, 
 def test_events_in_other_codes_are_events(here, inspected, codes):
     survival((0, 1), last=False).write_csv(here / "plain.csv")
     frame = survival(codes, last=False)
-    found = inspected(frame)
-    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in found.way
-    assert inspected(frame, "--label os_months --event os_status").way == found.way
+    inspection = inspected(frame)
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in inspection.way
+    assert inspected(frame, "--label os_months --event os_status").way == inspection.way
     plain, coded, of_frame = (
         fsframe.read(table, label="os_months", event="os_status")
         for table in (here / "plain.csv", here / "t.csv", frame)
@@ -134,9 +137,9 @@ def test_events_in_other_codes_are_events(here, inspected, codes):
 
 def test_categories_beside_times_until_an_event_are_encoded(inspected, ran):
     table = survival((0, 1), last=True)
-    found = inspected(with_columns(table, arm=[*"pqr"] * 20).select("arm", *table.columns))
-    assert "--encode onehot" in found.way
-    assert ran(found.way)["chain"].startswith("cox-score")
+    inspection = inspected(with_columns(table, arm=[*"pqr"] * 20).select("arm", *table.columns))
+    assert "--encode onehot" in inspection.way
+    assert ran(inspection.way)["chain"].startswith("cox-score")
 
 
 def test_events_may_stand_in_a_table_about_the_samples(call, here, ran):
@@ -148,16 +151,16 @@ def test_events_may_stand_in_a_table_about_the_samples(call, here, ran):
     genes.write_csv(here / "genes.csv")
     about = table.select("os_months", "os_status").insert_column(0, polars.Series("id", names))
     about.write_csv(here / "about.csv")
-    found = told(call("inspect genes.csv --transpose --samples about.csv").out)
+    result = told(call("inspect genes.csv --transpose --samples about.csv").out)
     way = "--label os_months --event os_status --samples about.csv --transpose"
-    assert way in found.way
+    assert way in result.way
     assert ran(f"fsframe chain cox-score:top=1 on genes.csv {way}")["selected"] == ["g0"]
 
 
 def test_a_time_beside_events_that_are_not_understood_is_left_out(call, inspected):
-    found = inspected(survival(("a", "b"), last=False))
-    assert "label: os_status, a guess" in found.said and "--drop os_months" in found.way
-    assert "write 'os_status' as 1 (event) and 0 (censored)" in found.said
+    inspection = inspected(survival(("a", "b"), last=False))
+    assert "label: os_status, a guess" in inspection.said and "--drop os_months" in inspection.way
+    assert "write 'os_status' as 1 (event) and 0 (censored)" in inspection.said
     done = call("chain cox-score on t.csv --label os_months --event os_status --no-out")
     assert done.code == 4 and "words such as dead and alive, not 'a', 'b'" in done.err
 
@@ -176,14 +179,14 @@ def test_what_tells_the_label_too_well_is_named(inspected):
         "fold": 1 + np.arange(ROWS) // 3 % 5,
         "class": ["ill" if v else "well" for v in y],
     }
-    found = inspected(polars.DataFrame(columns, nan_to_null=True))
-    said = found.said.replace("fold, set", "set, fold")
+    inspection = inspected(polars.DataFrame(columns, nan_to_null=True))
+    said = inspection.said.replace("fold, set", "set, fold")
     assert "class_code, level: one value for each class: class in another form" in said
     assert "set, fold: says which rows are for training or testing" in said
     assert "risk: separates the classes without an error" in said
     assert "lab: missing in 100% of ill and 0% of well" in said
     assert "marker: sep" not in said and "kept: missing" not in said
-    before, dropped = found.way.split("--drop ")
+    before, dropped = inspection.way.split("--drop ")
     assert "chain anova-f" in before and before.endswith("on t.csv --label class ")
     assert set(dropped.split()[0].split(",")) == {"class_code", "level", "set", "fold"}
 
@@ -376,10 +379,10 @@ CASES = _cases()
 @pytest.mark.parametrize("what", CASES)
 def test_inspect_tells_what_stands_in_a_table_and_proposes_what_settles_it(inspected, what):
     case = CASES[what]
-    found = inspected(case.frame, case.options)
-    assert [part for part in case.said if part not in found.said] == []
-    assert [part for part in case.way if part not in found.way] == []
-    assert [part for part in case.neither if part in found.said + found.way] == []
+    inspection = inspected(case.frame, case.options)
+    assert [part for part in case.said if part not in inspection.said] == []
+    assert [part for part in case.way if part not in inspection.way] == []
+    assert [part for part in case.neither if part in inspection.said + inspection.way] == []
 
 
 def test_whole_numbers_of_many_values_are_no_classes(call, inspected):
@@ -390,11 +393,16 @@ def test_whole_numbers_of_many_values_are_no_classes(call, inspected):
 
 def test_outcomes_and_unknown_classes_are_asked_about(inspected):
     table = measurements(death30=[0, 1, 1] * 20, readmitted=["no", "yes", "unknown"] * 20)
-    found = inspected(table.drop("grp"))
-    assert "death30: looks like an outcome: leave it out unless it is known before" in found.said
-    assert "'unknown' is taken as a class; if it means that the class is unknown" in found.said
-    assert "--na unknown --missing-label drop" in found.said and "--drop death30" in found.said
-    assert "unknown" not in found.way and "death30" not in found.way
+    inspection = inspected(table.drop("grp"))
+    assert (
+        "death30: looks like an outcome: leave it out unless it is known before" in inspection.said
+    )
+    assert "'unknown' is taken as a class; if it means that the class is unknown" in inspection.said
+    assert (
+        "--na unknown --missing-label drop" in inspection.said
+        and "--drop death30" in inspection.said
+    )
+    assert "unknown" not in inspection.way and "death30" not in inspection.way
 
 
 def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_features(inspected):
@@ -406,10 +414,12 @@ def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_featu
         age=draw.integers(30, 80, 90),
         bili=draw.normal(size=90).round(2),
     )
-    found = inspected(frame)
-    assert "* id: says which rows come from the same source" in found.said
-    assert "* tstart, tstop: the stretch of time, until an event, that a row stands" in found.said
-    assert " of class 0, " in found.said
+    inspection = inspected(frame)
+    assert "* id: says which rows come from the same source" in inspection.said
+    assert (
+        "* tstart, tstop: the stretch of time, until an event, that a row stands" in inspection.said
+    )
+    assert " of class 0, " in inspection.said
     options = inspect_table("t.csv").options
     assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
     # Few numbers called so are categories.
@@ -429,10 +439,10 @@ def test_many_columns_alike_are_proposed_in_a_word(call, inspected, ran, named):
     draw = np.random.default_rng(6)
     texts = ["AA", "AG", "GG"] if named == "rs" else ["never", "sometimes", "always"]
     columns = {f"{named}{k}": draw.choice(texts, ROWS) for k in range(30)}
-    found = inspected(polars.DataFrame({**columns, **measurements().to_dict()}))
+    inspection = inspected(polars.DataFrame({**columns, **measurements().to_dict()}))
     option = "--categorical 'rs*'" if named == "rs" else "--ordinal 'q*=never<sometimes<always'"
-    assert found.said.count(option) == 1 and option in found.way
-    assert "g1" in ran(found.way)["selected"]
+    assert inspection.said.count(option) == 1 and option in inspection.way
+    assert "g1" in ran(inspection.way)["selected"]
     assert option in call("chain mim:top=1 on t.csv --no-out").err
 
 
@@ -461,18 +471,18 @@ def test_inspect_tells_orders_several_answers_and_texts_for_missing_values(call,
         "ct1": ["Undetermined" if k % 9 == 4 else str(20 + k / 8) for k in EVERY],
         "ct2": ["Undetermined" if k == 5 else str(21 - k / 8) for k in EVERY],
     }
-    found = inspected(with_columns(measurements(), **texts).select(*texts, "g0", "g1", "grp"))
+    inspection = inspected(with_columns(measurements(), **texts).select(*texts, "g0", "g1", "grp"))
     for part in (
         "* ads: text with an order: Strongly disagree < Disagree < Neutral < Agree <",
         "* media: several answers in a cell (TV, Print, Web): to use them, give each a",
         "* ct1, ct2: numbers except for 'Undetermined' (8 times): missing values?",
     ):
-        assert part in found.said
+        assert part in inspection.said
     options = inspect_table("t.csv").options
     assert options["ordinal"] == {"ads": (*agree,), "rate": (*scale,)}
     assert options["na"] == ["Undetermined"]
     assert options["categorical"] == ["tone", "media"]
-    assert ran(found.way)["selected"] == ["g1"]
+    assert ran(inspection.way)["selected"] == ["g1"]
     # The message of a command that was told nothing proposes the same.
     asked = call("chain mim:top=1 on t.csv --label grp --no-out")
     assert asked.code == 4 and "--ordinal 'ads=Strongly disagree<Disagree<" in asked.err
@@ -483,8 +493,8 @@ def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(call, inspec
     draw = np.random.default_rng(4)
     counts = {f"{named[k % len(named)]}{k}": draw.poisson(1, ROWS).tolist() for k in range(20)}
     cells = {"cell": [f"ACGT-{k}" for k in EVERY], "type": [*"ab"] * (ROWS // 2)}
-    found = inspected(polars.DataFrame(cells | counts))
-    assert "label: type, a guess (2 classes: a 30, b 30)" in found.said
+    inspection = inspected(polars.DataFrame(cells | counts))
+    assert "label: type, a guess (2 classes: a 30, b 30)" in inspection.said
     asked = call("chain mim:top=2 on t.csv")
     assert asked.code == 4 and "t.csv --label type --drop cell" in asked.err
     # The last column may be the label where no text of classes stands elsewhere.
@@ -496,9 +506,9 @@ def test_infinite_cells_are_asked_about_and_the_command_runs(inspected, ran):
     cells = [float(k % 9) for k in EVERY]
     ratio, less = [*cells[:-2], np.inf, np.inf], [-np.inf, *cells[1:]]
     frame = measurements(ratio=ratio, less=less).select("ratio", "less", "g1", "g2", "grp")
-    found = inspected(frame)
-    assert "ratio: inf in 2 rows: a division by zero?" in found.said
-    assert "--na inf --na -inf" in found.said + found.way
+    inspection = inspected(frame)
+    assert "ratio: inf in 2 rows: a division by zero?" in inspection.said
+    assert "--na inf --na -inf" in inspection.said + inspection.way
     (chain, *_) = inspect_table("t.csv").proposals
     ran(chain.command)
 
@@ -517,13 +527,13 @@ def test_times_beside_events_of_any_kind_are_no_feature(inspected, ran, time, ev
     columns = {time: draw.integers(10, 900, ROWS), event: [codes[k % len(codes)] for k in EVERY]}
     columns |= {f"x{k}": draw.normal(size=ROWS).round(3) for k in range(3)}
     columns |= {"PFI": np.arange(ROWS) % 3 % 2, "PFI.time": draw.integers(10, 900, ROWS)}
-    found = inspected(polars.DataFrame(columns))
-    assert way in found.way
-    answer = ran(found.way)
+    inspection = inspected(polars.DataFrame(columns))
+    assert way in inspection.way
+    answer = ran(inspection.way)
     assert event not in answer["selected"]
     assert not any("one value only" in warning for warning in answer["warnings"])
     if "OS" in event:
-        assert "PFI, PFI.time: looks like an outcome" in found.said
+        assert "PFI, PFI.time: looks like an outcome" in inspection.said
 
 
 def test_a_data_frame_is_inspected_as_a_file_is(call, here):
@@ -579,8 +589,8 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(her
         assert notes in told and "free text" not in told and "features: 8 (number 8)" in told
     asked = "b: numbers except for 'ill' (1 time): missing values? If so, make such cells missing"
     for given in (frame, here / f"{frame.width}.parquet"):
-        found = " ".join(str(fsframe.inspect(given, label="grp")).split())
-        assert asked in found and "What would settle" not in found and "--na" not in found
+        result = " ".join(str(fsframe.inspect(given, label="grp")).split())
+        assert asked in result and "What would settle" not in result and "--na" not in result
 
 
 def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes():
@@ -590,18 +600,22 @@ def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes(
         person=[k // 3 for k in range(ROWS)],
         w=[1 + k % 3 for k in range(ROWS)],
     ).with_columns(y=polars.Series(draw.normal(size=ROWS).round(3)))
-    found = fsframe.inspect(frame, label="grp", time="when", weight="w", groups="person")
-    assert found.options["time"] == "when" and "drop" not in found.options
-    assert {"time", "weight", "groups", "label"} <= {*found.roles.values()}
+    inspection = fsframe.inspect(frame, label="grp", time="when", weight="w", groups="person")
+    assert inspection.options["time"] == "when" and "drop" not in inspection.options
+    assert {"time", "weight", "groups", "label"} <= {*inspection.roles.values()}
     # Nothing can be adjusted for in time.
     batches = frame.with_columns(batch=polars.Series([*"abc"] * (ROWS // 3)))
-    found = fsframe.inspect(batches, label="y", time="when", drop=["grp", "person", "w"])
-    assert found.options["drop"][-1] == "batch" and "adjust" not in found.options
-    assert found.proposals and "a time, gaps or small strata" in " ".join(str(found).split())
+    inspection = fsframe.inspect(batches, label="y", time="when", drop=["grp", "person", "w"])
+    assert inspection.options["drop"][-1] == "batch" and "adjust" not in inspection.options
+    assert inspection.proposals and "a time, gaps or small strata" in " ".join(
+        str(inspection).split()
+    )
     # A number that varies within groups, with weights: nothing is proposed, and it is said why.
-    found = fsframe.inspect(frame, label="y", groups="person", weight="w", drop=["when", "grp"])
-    assert not found.proposals and "Suggested" not in str(found)
-    assert "the label varies within 'person'" in " ".join(str(found).split())
+    inspection = fsframe.inspect(
+        frame, label="y", groups="person", weight="w", drop=["when", "grp"]
+    )
+    assert not inspection.proposals and "Suggested" not in str(inspection)
+    assert "the label varies within 'person'" in " ".join(str(inspection).split())
 
 
 def test_a_frame_of_samples_in_columns_is_to_be_transposed():

@@ -114,8 +114,8 @@ def test_the_first_commands_print_what_they_printed(call, here, visitor):
         done = call(*shlex.split(command)[1:])
         ending = f"[exit code {done.code}]\n" if done.code else ""
         parts.append(f"$ {command}\n{plain(done.out + done.err, here)}{ending}")
-    found = "\n".join(parts)
+    result = "\n".join(parts)
     stored = FOLDER / f"{visitor.replace(' ', '-')}.txt"
     if os.environ.get("FSFRAME_TRANSCRIPTS") == "write":
-        stored.write_text(found, encoding="utf-8")
-    assert found == stored.read_text(encoding="utf-8")
+        stored.write_text(result, encoding="utf-8")
+    assert result == stored.read_text(encoding="utf-8")

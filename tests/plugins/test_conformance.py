@@ -142,12 +142,12 @@ def test_references_are_complete():
             # Of a book, thesis or report, title and publisher are one field.
             title, _, publisher = fields.get("howpublished", "").partition(", ")
             assert "title" in fields or (" " in title and publisher), text
-            found = identifiers(text)
+            result = identifiers(text)
             (key,) = cited_keys(text)
             used.add(key)
-            assert bool(found) != (key in UNNUMBERED), (key, text)
-            if "isbn" in found:
-                digits = [10 if c == "X" else int(c) for c in found["isbn"].replace("-", "")]
+            assert bool(result) != (key in UNNUMBERED), (key, text)
+            if "isbn" in result:
+                digits = [10 if c == "X" else int(c) for c in result["isbn"].replace("-", "")]
                 if len(digits) == 10:
                     assert sum(d * (10 - i) for i, d in enumerate(digits)) % 11 == 0, text
                 else:
@@ -180,12 +180,12 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits():
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
+    said = json.loads(done.stdout)
     for name in names:
         method = suite_for(name)().make()
         data = tables.suited(method.tasks)
         here = method.select(data, seed=3)
-        assert found[name] == here.selected.tobytes().hex() + here.scores.tobytes().hex(), name
+        assert said[name] == here.selected.tobytes().hex() + here.scores.tobytes().hex(), name
 
 
 @attrs.frozen(kw_only=True)

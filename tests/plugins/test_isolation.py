@@ -212,9 +212,9 @@ def test_a_reader_that_fails_is_named_with_its_plugin(name, code, says, tmp_path
 def test_provider_and_name_settle_a_contest(tmp_path):
     for provider, kept in (("fake-alpha", "a"), ("fake-beta", "b")):
         asked = f"{provider}/fake-contested"
-        found = answer(asked, four_rows(tmp_path), ["fake_alpha", "fake_beta"])
-        assert (found["chain"], found["selected"]) == (asked, [kept])
-        assert found["stages"][0]["provider"] == provider
+        result = answer(asked, four_rows(tmp_path), ["fake_alpha", "fake_beta"])
+        assert (result["chain"], result["selected"]) == (asked, [kept])
+        assert result["stages"][0]["provider"] == provider
 
 
 def test_order_of_installation_decides_nothing():
@@ -344,8 +344,8 @@ def test_strangers_called_like_a_bundled_plugin_take_no_name(table):
     assert rows["fake-taker.relief"]["provider"] == "fake-taker"
     assert rows["relief.relief"]["provider"] == "relief.relief"
     for provider, kept in (("fake-taker", "a"), ("relief.relief", "b")):
-        found = answer(f"{provider}/relieff", table, TAKERS)
-        assert (found["selected"], found["stages"][0]["provider"]) == ([kept], provider)
+        result = answer(f"{provider}/relieff", table, TAKERS)
+        assert (result["selected"], result["stages"][0]["provider"]) == ([kept], provider)
 
 
 def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_path):

@@ -172,6 +172,6 @@ def test_bytes_are_dropped_when_python_ends_and_the_names_of_modules_are_gone(mo
 def test_bytes_that_would_take_too_much_are_not_held():
     data = table("codes", 130, 25, 0)
     small = Run(memory=8 * data.X.size - 8)
-    found = fsframe.selectors["cmim"](top=5).select(data, run=small)
+    selection = fsframe.selectors["cmim"](top=5).select(data, run=small)
     assert bins._tables == []
-    assert_equal(fsframe.selectors["cmim"](top=5).select(data), found, "bytes held")
+    assert_equal(fsframe.selectors["cmim"](top=5).select(data), selection, "bytes held")

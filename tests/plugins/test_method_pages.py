@@ -184,8 +184,8 @@ def test_the_noise_experiment_shows_what_its_page_says():
     assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    found = example.experiment(6)
-    ours, theirs = found["immigrate"], found["lfe"]
+    result = example.experiment(6)
+    ours, theirs = result["immigrate"], result["lfe"]
     assert ours.mean(axis=1).min() > 0.8 * ours[0].mean()
     assert theirs.mean(axis=1).min() < 0.75 * theirs[0].mean()
     assert theirs[1:].std(axis=1).mean() > 2 * ours[1:].std(axis=1).mean()

@@ -70,8 +70,8 @@ def outcome(method, data: Dataset):
     """What the method finds, as bytes."""
     if hasattr(method, "fit"):
         return method.fit(data, seed=1).predict(G[:9]).tobytes()
-    found = method.select(data, seed=1)
-    return found.selected.tobytes(), found.scores.tobytes(), found.warnings
+    selection = method.select(data, seed=1)
+    return selection.selected.tobytes(), selection.scores.tobytes(), selection.warnings
 
 
 @pytest.mark.parametrize(("name", "table"), diagonal(METHODS, list(TABLES)))
@@ -111,10 +111,10 @@ CHAINS = [
 def test_chains_of_bytes_have_the_bits_of_numbers(chain, table, widened):
     label = LABELS["regression" if "rrelieff" in chain else "classification"]
     kept, numbers = (Dataset.from_arrays(X, **label) for X in (TABLES | MORE)[table])
-    found = Chain.parse(chain).run(kept, seed=3)
+    result = Chain.parse(chain).run(kept, seed=3)
     assert not widened or table == "sparse", "the whole table was converted"
     expected = Chain.parse(chain).run(numbers, seed=3)
-    for one, other in zip(found.stages, expected.stages, strict=True):
+    for one, other in zip(result.stages, expected.stages, strict=True):
         assert_equal(one.selection, other.selection, chain, besides=("model", "tables"))
 
 
@@ -182,12 +182,12 @@ def _table(levels=range(LEVELS), two=(0, 1), n=80):
 @pytest.mark.parametrize(("chain", "how"), diagonal(TAKEN, list(RENAMED)))
 def test_renaming_levels_changes_nothing(chain, how):
     stages = fsframe.Chain.parse(chain)
-    found = stages.run(_table(), seed=1)
-    assert found.selected.size or "interactions" in chain
+    result = stages.run(_table(), seed=1)
+    assert result.selected.size or "interactions" in chain
     other = stages.run(_table(*RENAMED[how]), seed=1)
-    assert other.selected.tolist() == found.selected.tolist()
+    assert other.selected.tolist() == result.selected.tolist()
     # Sums over levels go in the order of their codes: the last bits may differ.
-    assert other.scores == pytest.approx(found.scores, rel=1e-9, abs=1e-12, nan_ok=True)
+    assert other.scores == pytest.approx(result.scores, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
 def test_anova_f_is_that_of_groups_for_levels():
@@ -225,5 +225,5 @@ def test_what_reads_numbers_refuses_levels_by_name_and_takes_them_encoded(name):
     with pytest.raises(DataError, match=rf"{name} .*'b', 'e'.*--encode onehot"):
         fsframe.Chain.parse(name).run(_table())
     if name in ("lasso", "rfe"):
-        found = fsframe.Chain.parse(name).run(_table().encoded("onehot"), seed=1).selected_names
-        assert any(feature.startswith("b=") for feature in found)
+        result = fsframe.Chain.parse(name).run(_table().encoded("onehot"), seed=1).selected_names
+        assert any(feature.startswith("b=") for feature in result)

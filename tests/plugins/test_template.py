@@ -58,10 +58,10 @@ def installed(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _can_build_wheels() -> bool:
     """Whether the setuptools at hand makes wheels by itself; else pip fetches one that does."""
     try:
-        found = tuple(int(part) for part in version("setuptools").split(".")[:2])
+        result = tuple(int(part) for part in version("setuptools").split(".")[:2])
     except PackageNotFoundError:
         return False
-    return found >= (70, 1)
+    return result >= (70, 1)
 
 
 def test_it_has_command_line_help_and_storage_without_another_line(installed, tmp_path):
@@ -253,6 +253,6 @@ def test_an_adapter_passes_the_checks_and_is_a_stage_like_any_other(name, site):
         ["stability", "mim:top=8", stage, "on", data, "--n", "3", *end],
         ["compare", f"mim:top=8 {stage} knn", "mim:top=2 knn", "on", data, *few, "--json"],
     ):
-        found = _fsframe(site, *words)
-        assert found.returncode == 0, (words, found.stderr)
-        json.loads(found.stdout)
+        result = _fsframe(site, *words)
+        assert result.returncode == 0, (words, result.stderr)
+        json.loads(result.stdout)

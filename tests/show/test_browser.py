@@ -62,10 +62,10 @@ def written(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("pages")
+    result = tmp_path_factory.mktemp("pages")
     for name in PAGES:
-        (found / f"{name}.html").write_text(written(name), encoding="utf-8")
-    return found
+        (result / f"{name}.html").write_text(written(name), encoding="utf-8")
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +95,11 @@ def axe() -> str:
 
 def serious(page: Any) -> list[str]:
     page.evaluate(axe())
-    found = page.evaluate("axe.run()")
-    assert found["passes"]
+    evaluation = page.evaluate("axe.run()")
+    assert evaluation["passes"]
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in found["violations"]
+        for each in evaluation["violations"]
         if each["impact"] in ("serious", "critical")
     ]
 

@@ -282,10 +282,10 @@ def test_senseless_numbers_are_drawn_or_refused():
     record = run("immigrate:max_iter=2")
     huge = PairWeights(np.arange(5), np.full((5, 5), 1e300))
     stage = record.stages[0]
-    found = attrs.evolve(stage.selection, pair_weights=huge)
+    result = attrs.evolve(stage.selection, pair_weights=huge)
     odd = attrs.evolve(
         record,
-        stages=[attrs.evolve(stage, selection=found)],
+        stages=[attrs.evolve(stage, selection=result)],
         scores=np.array([np.finfo(float).max, -1e200, np.nan, 0.0, 1.0]),
     )
     assert plots.figure_bytes(plots.ranked_scores(odd))

@@ -89,10 +89,10 @@ def test_page_runs_nothing_and_fetches_nothing(page):
 
 def test_hostile_names_are_shown_and_not_obeyed():
     record = Chain.parse("immigrate:max_iter=2").run(small((HOSTILE, "a$b$", "\x1b[2J")))
-    found = report_page(record)
+    result = report_page(record)
     # Our own script, whose digest the page's policy allows, and no other.
-    assert found.count("<script") == 1 and "\x1b" not in found
-    assert "&lt;script&gt;" in found
+    assert result.count("<script") == 1 and "\x1b" not in result
+    assert "&lt;script&gt;" in result
 
 
 @pytest.mark.parametrize(
@@ -199,11 +199,11 @@ def test_a_score_without_bound_is_shown_as_such():
 
 def test_a_test_that_saw_some_columns_names_those():
     record = Chain.parse("mim:top=2 npfs:base=mim:top=1,n=20,null=published").run(small(), seed=1)
-    found = bootstrap_tables(record.stages[-1])
-    assert found is not None
-    assert found.columns.tolist() == record.stages[-1].features_in.tolist()
+    result = bootstrap_tables(record.stages[-1])
+    assert result is not None
+    assert result.columns.tolist() == record.stages[-1].features_in.tolist()
     assert record.stages[-1].tables["columns"].tolist() == [0, 1]
-    assert found.promise == tuple(record.stages[-1].tables["promise"])
+    assert result.promise == tuple(record.stages[-1].tables["promise"])
 
 
 def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
@@ -257,12 +257,12 @@ def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_ch
         tables = {**last.tables, "doubt": np.where(last.tables["relevant"], doubt, 0.0)}
         stages = (record.stages[0], attrs.evolve(last, tables=tables))
         changed = attrs.evolve(record, stages=stages)
-        found = decisions(changed)
-        assert [each.verdict for each in found] == verdicts
-        names = [name.removesuffix(" (kept)") for each in found for name in each.names]
+        result = decisions(changed)
+        assert [each.verdict for each in result] == verdicts
+        names = [name.removesuffix(" (kept)") for each in result for name in each.names]
         assert sorted(names) == sorted(record.feature_names)
         page = report_page(changed)
-        assert all(escape(each.change) in page for each in found)
+        assert all(escape(each.change) in page for each in result)
         assert ("Hollow diamonds are borderline" in page) == (doubt > 0)
     # Seeds say nothing about other rows, and a ranking says nothing about seeds.
     assert "Whether other rows would decide the same was not tested" in page
@@ -284,8 +284,8 @@ def test_a_group_of_features_is_as_doubtful_as_its_clearest_relevant_member():
         changed = {"doubt": np.array([*doubt, 0.0, 0.0, 0.0]), "p-values": p_values}
         tables = {**last.tables, **changed}
         stages = (record.stages[0], attrs.evolve(last, tables=tables))
-        found = decisions(attrs.evolve(record, stages=stages))
-        return [name for each in found if each.verdict == "borderline" for name in each.names]
+        result = decisions(attrs.evolve(record, stages=stages))
+        return [name for each in result if each.verdict == "borderline" for name in each.names]
 
     assert borderline(0.3, 0.0) == ["f1 (kept)", "f2 (kept)"]
     assert borderline(0.0, 0.3) == []

@@ -141,12 +141,12 @@ def main(wanted: list[str]) -> None:
     for name in names():
         if wanted and not name.startswith(tuple(wanted)):
             continue
-        found = checked(name)
+        result = checked(name)
         earlier = known.get(name, {"failures": {}})["failures"]
-        for check, each in found["failures"].items():
+        for check, each in result["failures"].items():
             each["reason"] = earlier.get(check, each)["reason"]
-        known[name] = found
-        print(name, {state: found[state] for state in STATES}, *found["failures"], flush=True)
+        known[name] = result
+        print(name, {state: result[state] for state in STATES}, *result["failures"], flush=True)
         ordered = {each: known[each] for each in names() if each in known}
         FILE.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

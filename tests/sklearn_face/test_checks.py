@@ -53,16 +53,16 @@ def test_the_page_says_what_the_run_found() -> None:
 
 
 def test_the_run_was_of_every_object_and_each_failure_has_a_reason() -> None:
-    found = stored()
-    assert list(found) == names()
-    for name, each in found.items():
+    result = stored()
+    assert list(result) == names()
+    for name, each in result.items():
         assert each["passed"] + each["failed"] > 30, name
         # Some checks are made several times, with other parameters.
         assert len(each["failures"]) <= each["failed"], name
         assert bool(each["failures"]) == bool(each["failed"]), name
         assert all(failure["reason"].strip() for failure in each["failures"].values()), name
     # The page says how many chains were tried, and which two of them pass.
-    passing = [text for kind, text in CHAINS if not found[f'{kind.__name__}("{text}")']["failed"]]
+    passing = [text for kind, text in CHAINS if not result[f'{kind.__name__}("{text}")']["failed"]]
     assert len(CHAINS) == 8 and passing == ["mim:top=3 jmi:top=1", "mim:top=2 knn"]
 
 

@@ -57,11 +57,11 @@ def test_a_fit_finds_what_the_chain_of_that_stage_finds(plain, made, chain) -> N
     X, y = plain
     data = Dataset.from_arrays(X, y)
     expected = Chain.parse(chain).select(data, seed=made.random_state)
-    found = made.fit(X, y)
-    assert found.ranking_.tolist() == expected.selected.tolist()
-    np.testing.assert_array_equal(found.scores_, expected.scores)
-    assert np.flatnonzero(found.get_support()).tolist() == sorted(expected.selected.tolist())
-    np.testing.assert_array_equal(found.transform(X), X[:, found.get_support()])
+    fitted = made.fit(X, y)
+    assert fitted.ranking_.tolist() == expected.selected.tolist()
+    np.testing.assert_array_equal(fitted.scores_, expected.scores)
+    assert np.flatnonzero(fitted.get_support()).tolist() == sorted(expected.selected.tolist())
+    np.testing.assert_array_equal(fitted.transform(X), X[:, fitted.get_support()])
 
 
 def test_another_random_state_draws_other_rows_and_threads_change_nothing(plain) -> None:
@@ -91,9 +91,9 @@ def test_a_classifier_predicts_what_the_method_predicts(interacting) -> None:
 
 def test_pairs_and_p_values_are_there_where_the_method_gives_them(interacting) -> None:
     X, y = interacting
-    found = Immigrate().fit(X, y)
-    assert found.pairs_ == found.selection_.pair_weights.top() and len(found.pairs_) > 1
-    assert not hasattr(found, "pvalues_") and found.n_iter_ > 1
+    fitted = Immigrate().fit(X, y)
+    assert fitted.pairs_ == fitted.selection_.pair_weights.top() and len(fitted.pairs_) > 1
+    assert not hasattr(fitted, "pvalues_") and fitted.n_iter_ > 1
     tested = AnovaF(top=2).fit(X, y)
     np.testing.assert_array_equal(tested.pvalues_, tested.selection_.tables["p_values"])
     np.testing.assert_allclose(tested.qvalues_, false_discovery_control(tested.pvalues_))
@@ -105,40 +105,40 @@ def test_pairs_and_p_values_are_there_where_the_method_gives_them(interacting) -
 
 def test_values_of_a_test_of_pairs_stand_beside_the_pairs(interacting) -> None:
     X, y = interacting
-    found = Interactions(keep=5, top=2).fit(X, y)
-    assert found.pairs_[0][:2] == (2, 6)
-    assert found.pvalues_.shape == found.qvalues_.shape == (len(found.pairs_),)
-    np.testing.assert_allclose([pair.weight for pair in found.pairs_], -np.log10(found.pvalues_))
+    fitted = Interactions(keep=5, top=2).fit(X, y)
+    assert fitted.pairs_[0][:2] == (2, 6)
+    assert fitted.pvalues_.shape == fitted.qvalues_.shape == (len(fitted.pairs_),)
+    np.testing.assert_allclose([pair.weight for pair in fitted.pairs_], -np.log10(fitted.pvalues_))
 
 
 def test_p_values_after_a_screen_are_by_column_of_the_table(plain) -> None:
     X, y = plain
-    found = ChainSelector("mim:top=3 anova-f:top=1").fit(X, y)
+    fitted = ChainSelector("mim:top=3 anova-f:top=1").fit(X, y)
     alone = AnovaF().fit(X, y)
-    screened = sorted(found.selections_["mim"].selected.tolist())
-    assert np.flatnonzero(~np.isnan(found.pvalues_)).tolist() == screened
-    np.testing.assert_array_equal(found.pvalues_[screened], alone.pvalues_[screened])
+    screened = sorted(fitted.selections_["mim"].selected.tolist())
+    assert np.flatnonzero(~np.isnan(fitted.pvalues_)).tolist() == screened
+    np.testing.assert_array_equal(fitted.pvalues_[screened], alone.pvalues_[screened])
 
 
 def test_p_values_of_npfs_are_by_column_of_the_table(plain) -> None:
     X, y = plain
-    found = NPFS(base="mim:top=2", n=9, null="published").fit(X, y)
+    fitted = NPFS(base="mim:top=2", n=9, null="published").fit(X, y)
     by_column = dict(
         zip(
-            found.selection_.tables["columns"].tolist(),
-            found.selection_.tables["p-values"].tolist(),
+            fitted.selection_.tables["columns"].tolist(),
+            fitted.selection_.tables["p-values"].tolist(),
             strict=True,
         )
     )
-    assert found.pvalues_.tolist() == [by_column[column] for column in range(6)]
+    assert fitted.pvalues_.tolist() == [by_column[column] for column in range(6)]
 
 
 def test_what_is_not_considered_has_the_least_importance() -> None:
-    found = ReliefF()
-    found.selection_ = Selection(selected=[0], scores=[0.5, np.nan, -0.25])
-    assert found.feature_importances_.tolist() == [0.5, -0.25, -0.25]
-    found.selection_ = Selection(selected=[0], scores=[0.5, np.nan, 0.25])
-    assert found.feature_importances_.tolist() == [0.5, 0.0, 0.25]
+    result = ReliefF()
+    result.selection_ = Selection(selected=[0], scores=[0.5, np.nan, -0.25])
+    assert result.feature_importances_.tolist() == [0.5, -0.25, -0.25]
+    result.selection_ = Selection(selected=[0], scores=[0.5, np.nan, 0.25])
+    assert result.feature_importances_.tolist() == [0.5, 0.0, 0.25]
 
 
 def test_iterations_are_those_that_the_tables_tell() -> None:
@@ -237,13 +237,13 @@ def test_categories_of_a_frame_are_categories(frames) -> None:
     series = frames.Series("colour", colour) if library == "polars" else frames.Series(colour)
     column = series.astype(kind) if library == "pandas" else series.cast(kind)
     X = frames.DataFrame({"size": size, "colour": column, "more": size[::-1].copy()})
-    found = MRMR(top=1).set_output(transform=library).fit(X, y)
+    fitted = MRMR(top=1).set_output(transform=library).fit(X, y)
     # As numbers in alphabetic order, equal-width bins or a threshold could not tell all of it.
-    assert found.scores_[1] == pytest.approx(
+    assert fitted.scores_[1] == pytest.approx(
         -np.mean(y) * np.log2(np.mean(y)) - np.mean(~y) * np.log2(np.mean(~y))
     )
-    assert found.get_feature_names_out().tolist() == ["colour"]
-    kept = found.transform(X)
+    assert fitted.get_feature_names_out().tolist() == ["colour"]
+    kept = fitted.transform(X)
     assert type(kept) is type(X) and str(kept["colour"].dtype) == str(X["colour"].dtype)
     discrete = ReliefF(k=5).fit(X, y)
     assert discrete.scores_[1] == discrete.scores_.max()
@@ -257,7 +257,7 @@ def test_categories_of_a_frame_are_categories(frames) -> None:
     )
     # A new category is one more level, as on the command line.
     assert nearest.predict(unseen).shape == (1,)
-    assert found.transform(unseen)["colour"].to_list() == ["pink"]
+    assert fitted.transform(unseen)["colour"].to_list() == ["pink"]
     # Nor do messages speak of its options.
     with pytest.raises(ValueError, match="encode them as indicator columns, leave them out, or"):
         fsframe.sklearn.RFE(top=1).fit(X, y)

@@ -46,13 +46,13 @@ def test_probabilities_where_a_classifier_declares_them(made, plain) -> None:
     X, y = plain
     names = np.array(["well", "ill"])[np.asarray(y, dtype=int)]
     fitted = made.fit(X[20:], names[20:])
-    found = fitted.predict_proba(X[:20])
-    assert found.shape == (20, 2) and (found >= 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(found, fitted.fitted_.predict_scores(X[:20]))
-    clear = found[:, 0] != found[:, 1]
+    result = fitted.predict_proba(X[:20])
+    assert result.shape == (20, 2) and (result >= 0).all()
+    np.testing.assert_allclose(result.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(result, fitted.fitted_.predict_scores(X[:20]))
+    clear = result[:, 0] != result[:, 1]
     np.testing.assert_array_equal(
-        fitted.classes_[found.argmax(axis=1)][clear], fitted.predict(X[:20])[clear]
+        fitted.classes_[result.argmax(axis=1)][clear], fitted.predict(X[:20])[clear]
     )
     scores = cross_val_score(made, X, y, cv=3, scoring="neg_brier_score")
     assert (scores > -0.25).all()
@@ -155,9 +155,9 @@ def test_names_of_a_frame_serve_as_parameters(plain) -> None:
     pandas = pytest.importorskip("pandas")
     X, y = plain
     frame = pandas.DataFrame(X, columns=list("abcdef"))
-    found = MRMR(top=2, given=["f"], exclude=["b"]).fit(frame, y)
-    assert found.get_feature_names_out().tolist()[-1] == "f"
-    assert "b" not in found.get_feature_names_out()
+    fitted = MRMR(top=2, given=["f"], exclude=["b"]).fit(frame, y)
+    assert fitted.get_feature_names_out().tolist()[-1] == "f"
+    assert "b" not in fitted.get_feature_names_out()
     assert MRMR(top=1, exclude=["x1"]).fit(X, y).ranking_.tolist() == [3]
 
 

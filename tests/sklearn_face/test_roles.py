@@ -60,30 +60,30 @@ def X(frame: pandas.DataFrame) -> pandas.DataFrame:
 def test_columns_always_kept_are_those_of_the_command_line(frame, X) -> None:
     data = fsframe.read(frame[[*"abcde", "y"]], keep=["c"])
     for given in (["c"], "c", 2, np.array([2])):
-        found = MRMR(top=2, always_keep=given).fit(X, frame["y"])
+        fitted = MRMR(top=2, always_keep=given).fit(X, frame["y"])
         expected = Chain.parse("mrmr:top=2").run(data)
-        assert [X.columns[k] for k in found.ranking_] == list(expected.selected_names)
-        assert np.array_equal(found.scores_, expected.stages[-1].selection.scores, equal_nan=True)
-    assert "c" in found.get_feature_names_out()
+        assert [X.columns[k] for k in fitted.ranking_] == list(expected.selected_names)
+        assert np.array_equal(fitted.scores_, expected.stages[-1].selection.scores, equal_nan=True)
+    assert "c" in fitted.get_feature_names_out()
     # Immigrate and Interactions have a parameter `keep` of their own.
     assert Immigrate(top=1, always_keep=[4]).fit(X, frame["y"]).get_support()[4]
-    assert clone(found).always_keep.tolist() == [2]
+    assert clone(fitted).always_keep.tolist() == [2]
 
 
 def test_features_go_together_by_name_or_position(frame, X) -> None:
     for sets in ({"scale": ["b", "e"]}, {"scale": [1, 4]}):
-        found = MIM(top=1, feature_groups=sets).fit(X, frame["y"])
-        assert set(found.get_feature_names_out()) in ({"b", "e"}, {"d"})
+        fitted = MIM(top=1, feature_groups=sets).fit(X, frame["y"])
+        assert set(fitted.get_feature_names_out()) in ({"b", "e"}, {"d"})
         chained = ChainSelector("mim:top=1", feature_groups=sets).fit(X, frame["y"])
-        assert np.array_equal(chained.ranking_, found.ranking_)
+        assert np.array_equal(chained.ranking_, fitted.ranking_)
 
 
 def test_covariates_stand_beside_the_features(frame, X) -> None:
     data = fsframe.read(frame[[*"abcde", "site", "y"]], adjust="site")
     expected = Chain.parse("mim").run(data).stages[-1].selection.scores
     for given in (frame[["site"]], frame["site"], frame["site"].astype(str).to_numpy()):
-        found = MIM().fit(X, frame["y"], adjust=given)
-        assert np.array_equal(found.scores_, expected)
+        fitted = MIM().fit(X, frame["y"], adjust=given)
+        assert np.array_equal(fitted.scores_, expected)
     assert not np.array_equal(MIM().fit(X, frame["y"]).scores_, expected)
 
 
@@ -92,14 +92,14 @@ def test_times_and_groups_reach_what_resamples(frame, X) -> None:
     chain = "mim:top=2 npfs:n=8,permuted_n=2,alpha=0.3"
     data = fsframe.read(frame[[*"abcde", "day", "y"]], time="day")
     expected = Chain.parse(chain).run(data, seed=0).stages[-1].selection
-    found = ChainSelector(chain).fit(X, frame["y"], times=frame["day"])
-    assert np.array_equal(found.selection_.scores, expected.scores, equal_nan=True)
+    fitted = ChainSelector(chain).fit(X, frame["y"], times=frame["day"])
+    assert np.array_equal(fitted.selection_.scores, expected.scores, equal_nan=True)
     day = np.datetime64("2024-01-01") + frame["day"].to_numpy().astype(int)
     dated = ChainSelector(chain).fit(X, frame["y"], times=day)
     assert np.array_equal(dated.selection_.scores, expected.scores, equal_nan=True)
     both = NPFS(base="mim:top=2", n=8, alpha=0.3)
     both.fit(X, frame["y"], times=frame["day"], groups=groups)
-    assert not np.array_equal(both.scores_, found.selection_.scores)
+    assert not np.array_equal(both.scores_, fitted.selection_.scores)
 
 
 def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
@@ -108,14 +108,14 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
         pipeline = make_pipeline(selector, LogisticRegression())
         folds = KFold(3)
         params = {"adjust": frame[["site"]], "times": frame["day"]}
-        found = cross_validate(
+        result = cross_validate(
             pipeline, X, frame["y"], cv=folds, params=params, return_estimator=True
         )
         classifier = ChainClassifier("mim:top=2 knn").set_fit_request(adjust=True)
         assert cross_val_score(
             classifier, X, frame["y"], cv=folds, params={"adjust": frame["site"]}
         ).shape == (3,)
-    for (train, _), fitted in zip(folds.split(X), found["estimator"], strict=True):
+    for (train, _), fitted in zip(folds.split(X), result["estimator"], strict=True):
         alone = MIM(top=2).fit(X.iloc[train], frame["y"].iloc[train], adjust=frame["site"][train])
         assert np.array_equal(fitted[0].scores_, alone.scores_)
 
@@ -193,11 +193,11 @@ def test_a_run_hands_its_roles_to_the_estimator(frame, X) -> None:
 
 def test_an_estimator_of_a_run_says_which_roles_of_rows_fit_needs(frame) -> None:
     table = frame[[*"abcde", "y", "site"]].astype({"site": str})
-    found = fsframe.select("mim:top=1", table, label="y", adjust="site")
+    result = fsframe.select("mim:top=1", table, label="y", adjust="site")
     with pytest.warns(fsframe.sklearn.FsframeWarning, match="arguments of `fit`: adjust=$"):
-        made = found.to_sklearn()
+        made = result.to_sklearn()
     again = made.fit(table[[*"abcde"]], table["y"], adjust=table["site"])
-    assert np.array_equal(again.scores_, found.scores)
+    assert np.array_equal(again.scores_, result.scores)
     grouped = fsframe.evaluate("mim:top=1 knn", table, label="y", groups="site", folds=2)
     with pytest.warns(fsframe.sklearn.FsframeWarning, match="arguments of `fit`: groups=$"):
         grouped.to_sklearn()

@@ -113,15 +113,15 @@ def test_mypy_finds_what_is_wrong_and_knows_the_types_of_results(package, monkey
     errors = re.findall(r":(\d+): error: ", told)
     assert list(map(int, errors)) == wrong, told
     assert told.count("has no attribute") == 3
-    found = re.findall(r'type is "(.*)"', told)
+    result = re.findall(r'type is "(.*)"', told)
     # pandas has no stubs here, and is Any; its frames and those of polars come by `set_output`.
     dense = (
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]] | Any | polars.dataframe.frame.DataFrame"
     )
-    assert found[:2] == [dense, dense], told
-    assert "signedinteger" in found[2] and "signedinteger" in found[4]
-    assert "float64" in found[3].replace("floating[_64Bit]", "float64")
-    assert found[5:7] == ["fsframe.method.selection.Selection | None"] * 2
+    assert result[:2] == [dense, dense], told
+    assert "signedinteger" in result[2] and "signedinteger" in result[4]
+    assert "float64" in result[3].replace("floating[_64Bit]", "float64")
+    assert result[5:7] == ["fsframe.method.selection.Selection | None"] * 2
 
 
 @pytest.mark.parametrize("package", [fsframe, fsframe.sklearn])

@@ -109,8 +109,8 @@ def takes_weights(name: str) -> bool:
 
 @pytest.mark.parametrize("name", offered_names())
 def test_weights_are_repeated_rows_or_refused(name: str) -> None:
-    found = answers(name, TRIED_AS.get(name, {}))
-    assert found == {True} if takes_weights(name) else found
+    result = answers(name, TRIED_AS.get(name, {}))
+    assert result == {True} if takes_weights(name) else result
 
 
 @pytest.mark.slow

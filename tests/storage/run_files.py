@@ -204,5 +204,5 @@ def opened_cases(folder: Path, cases: dict[str, tuple[Edit, str]]) -> dict[str, 
     paths = {"sound": str(sound)}
     for number, (name, (edit, _)) in enumerate(cases.items()):
         paths[name] = str(tampered(sound, folder / f"{number}.h5", edit))
-    found = opened(list(paths.values()))
-    return {name: found[path][0] for name, path in paths.items()}
+    result = opened(list(paths.values()))
+    return {name: result[path][0] for name, path in paths.items()}

@@ -79,10 +79,10 @@ def test_version_1_reads_for_ever():
 
 def test_version_2_reads_for_ever():
     run = load_run(ARCHIVES / "run-v2.h5")
-    found = run.stages[0].selection
-    assert found.pair_weights.matrix[0, 1] == -0.2798095883820122
-    assert found.model["W"].tobytes() == found.pair_weights.matrix.tobytes()
-    assert found.model_columns == {"W": (0, 1), "sigma": ()}
+    result = run.stages[0].selection
+    assert result.pair_weights.matrix[0, 1] == -0.2798095883820122
+    assert result.model["W"].tobytes() == result.pair_weights.matrix.tobytes()
+    assert result.model_columns == {"W": (0, 1), "sigma": ()}
     assert run.pairs[0] == (15, 24, 4.9161442940751865)
 
 
@@ -188,7 +188,7 @@ def with_metric(record, m: int = 60):
     matrix, skew = symmetric(m), symmetric(m, 2)
     skew[-1, -2] += 1.0
     names = tuple(f"x{k}" for k in range(m))
-    found = Selection(
+    selection = Selection(
         selected=[0],
         scores=np.ones(m),
         pair_weights=PairWeights(np.arange(m), matrix),
@@ -198,7 +198,11 @@ def with_metric(record, m: int = 60):
         features_in=np.arange(m),
     )
     stage = StageRecord(
-        name="x", features_in=np.arange(m), selection=found, model=found.model, tables=found.tables
+        name="x",
+        features_in=np.arange(m),
+        selection=selection,
+        model=selection.model,
+        tables=selection.tables,
     )
     data = attrs.evolve(record.data, feature_names=names, n_features=m)
     return attrs.evolve(record, data=data, stages=[stage], selected=[0], scores=np.ones(m))

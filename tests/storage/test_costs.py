@@ -72,12 +72,12 @@ def judged(paths: list[str], record: RunRecord) -> tuple[int, float]:
 
     What differs may only be a free text that no digest covers.
     """
-    found = opened(paths)
-    assert len(found) == len(paths)
-    read = [path for path, (outcome, _) in found.items() if outcome == "read"]
+    result = opened(paths)
+    assert len(result) == len(paths)
+    read = [path for path, (outcome, _) in result.items() if outcome == "read"]
     assert not any("cut" in Path(path).name for path in read)
     assert not any(first_difference(record, load_run(path)) for path in read)
-    return len(found) - len(read), max(seconds for _, seconds in found.values())
+    return len(result) - len(read), max(seconds for _, seconds in result.values())
 
 
 @needs_statm

@@ -115,8 +115,8 @@ def test_times_and_versions_enter_no_digest_but_everything_found_does(record):
         {"tables": {**stage.tables, "cost": np.array([3.0, 2.0, 1.5], dtype=np.float32)}},
     ):
         stages = [record.stages[0], attrs.evolve(stage, **changed), *record.stages[2:]]
-        found = attrs.evolve(record, stages=stages).digests()
-        assert {name for name in found if found[name] != digests[name]} == {path}, changed
+        result = attrs.evolve(record, stages=stages).digests()
+        assert {name for name in result if result[name] != digests[name]} == {path}, changed
     assert attrs.evolve(record, selected=[2]).digests()["/result"] != digests["/result"]
 
 

@@ -265,10 +265,10 @@ def taken(path, monkeypatch, small: int):
     """What a reader with that limit of small texts finds, or the error."""
     monkeypatch.setattr(cells, "SMALL", small)
     try:
-        found = read(path, categorical=["name"], na=["-3"])
+        data = read(path, categorical=["name"], na=["-3"])
     except DataError as error:
         return str(error)
-    return found.X.tobytes(), found.y.tolist(), found.sha256, found.warnings
+    return data.X.tobytes(), data.y.tolist(), data.sha256, data.warnings
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -279,9 +279,9 @@ def test_small_and_large_tables_are_read_alike(put, monkeypatch, odd: str) -> No
 
 @pytest.mark.parametrize("text", SPELLED)
 def test_plain_spellings_are_the_numbers_of_float(put, text: str) -> None:
-    found = read(put(f"a;class\n{text};u\n7;v \n7;u\n7;v\n"))
-    np.testing.assert_array_equal(found.X, [[float(text)], [7.0], [7.0], [7.0]])
-    assert found.y.tolist() == [0, 1, 0, 1]
+    data = read(put(f"a;class\n{text};u\n7;v \n7;u\n7;v\n"))
+    np.testing.assert_array_equal(data.X, [[float(text)], [7.0], [7.0], [7.0]])
+    assert data.y.tolist() == [0, 1, 0, 1]
 
 
 def test_small_tables_load_no_polars(put) -> None:
@@ -297,5 +297,5 @@ sys.exit(any(name in sys.modules for name in ("polars", "h5py")))
 
 def test_codes_that_are_words_are_counted_as_those_that_are_numbers(put):
     rows = ["n.d.;-9;x", "1;2;y", "n.d.;3;x", "4;-9;y", ";6;y"]
-    found = read(put("\n".join(["a;b;class", *rows]) + "\n"), na=["n.d.", "-9"])
-    assert [w for w in found.warnings if w.startswith("4 cells that hold n.d., -9")]
+    data = read(put("\n".join(["a;b;class", *rows]) + "\n"), na=["n.d.", "-9"])
+    assert [w for w in data.warnings if w.startswith("4 cells that hold n.d., -9")]

@@ -452,9 +452,9 @@ MILES = "".join(
     ],
 )  # fmt: skip
 def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, names):
-    found = contents(put(text, "t.data"))
-    assert found.table.named is (names is not None)
-    assert [c.name for c in found.columns] == (names or [c.name for c in found.columns])
+    result = contents(put(text, "t.data"))
+    assert result.table.named is (names is not None)
+    assert [c.name for c in result.columns] == (names or [c.name for c in result.columns])
     said = contents(put(text, "t.data"), header=True)
     assert said.table.named
 
@@ -467,18 +467,18 @@ def test_numbers_for_no_answer_are_asked_about(put):
     ]
     labels = ["ab"[k % 3 == 0] for k in range(60)]
     path = put("q1,q2,time,y\n" + "".join(f"{r},{y}\n" for r, y in zip(rows, labels, strict=True)))
-    found = inspect_table(path)
-    asked = {finding.columns: finding for finding in found.findings}
+    inspection = inspect_table(path)
+    asked = {finding.columns: finding for finding in inspection.findings}
     assert asked["q1", "q2"].what.startswith("77, 88, 99 lie far from the other answers")
     assert asked["q1", "q2"].option == "--na 77 --na 88 --na 99"
-    assert found.options["na"] == ["77", "88", "99"]
-    assert np.isnan(read(path, na=found.options["na"]).X).sum() == 8
+    assert inspection.options["na"] == ["77", "88", "99"]
+    assert np.isnan(read(path, na=inspection.options["na"]).X).sum() == 8
     aged = [",".join((*row.split(",")[:2], str(k + 30))) for k, row in enumerate(rows)]
     ages = put("q1,q2,age,y\n" + "".join(f"{r},{y}\n" for r, y in zip(aged, labels, strict=True)))
-    found = inspect_table(ages)
-    asked = {finding.columns: finding for finding in found.findings}
+    inspection = inspect_table(ages)
+    asked = {finding.columns: finding for finding in inspection.findings}
     assert "as age may well hold such numbers as values, empty" in asked["q1", "q2"].what
-    assert "na" not in found.options
+    assert "na" not in inspection.options
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3, 99] * 9, [1, 40, 70, 77, 88], [0.5, 1, 2, 77, 88]])

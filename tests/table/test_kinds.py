@@ -99,9 +99,9 @@ def test_relief_takes_ordinal_columns_as_numbers_and_other_levels_of_them_do_not
     for spelled in ([0, 1, 2, 3], [-5, 0, 1, 90]):
         other = frame.with_columns(polars.Series("grade", np.array(spelled)[grade]))
         data = Dataset.from_frame(other, "y", ordinal="grade")
-        found = fsframe.selectors["relieff"](k=5).select(data)
-        assert not any("discrete" in note for note in found.warnings)
-        scores.append(found.scores)
+        selection = fsframe.selectors["relieff"](k=5).select(data)
+        assert not any("discrete" in note for note in selection.warnings)
+        scores.append(selection.scores)
     assert scores[0].tobytes() == scores[1].tobytes()
 
 

@@ -119,13 +119,13 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 def test_digits_stay_bytes_with_the_results_of_numbers(put_digits):
     X, y = digits()
     path = put_digits(X, y)
-    found = read(path)
-    assert found.matrix.dtype == np.uint8
-    plain = Dataset.from_arrays(X.astype(float), y, found.feature_names, name="table")
-    assert found.sha256 == plain.sha256
-    one, other = (Chain.parse("mim:top=4 jmi").run(data, seed=1) for data in (found, plain))
+    result = read(path)
+    assert result.matrix.dtype == np.uint8
+    plain = Dataset.from_arrays(X.astype(float), y, result.feature_names, name="table")
+    assert result.sha256 == plain.sha256
+    one, other = (Chain.parse("mim:top=4 jmi").run(data, seed=1) for data in (result, plain))
     assert one.digests() == other.digests()
-    numbers = read_table(path).numbers(found.feature_names)
+    numbers = read_table(path).numbers(result.feature_names)
     assert numbers.dtype == np.float64 and np.array_equal(numbers, X)
 
 
@@ -140,11 +140,11 @@ def test_a_cell_that_is_no_digit_makes_numbers_of_all(put_digits, row, cell):
     X, y = digits()
     table = X.astype(object)
     table[row, 5] = cell
-    found = read(put_digits(table, y))
+    data = read(put_digits(table, y))
     expected = X.astype(float)
     expected[row, 5] = np.nan if cell in ("", "NA") else float(cell)
-    np.testing.assert_array_equal(found.X, expected)
-    assert found.matrix.dtype == np.float64
+    np.testing.assert_array_equal(data.X, expected)
+    assert data.matrix.dtype == np.float64
 
 
 @pytest.mark.usefixtures("small")
@@ -153,10 +153,10 @@ def test_a_code_that_is_a_digit_is_missing(put_digits, row):
     X, y = digits()
     X[row, 5] = 9
     path = put_digits(X, y)
-    found = read(path, na=9)
-    assert np.isnan(found.X[row, 5]) and np.isnan(found.X).sum() == 1
-    np.testing.assert_array_equal(np.delete(found.X, 5, 1), np.delete(X, 5, 1))
-    assert any("1 cells that hold 9" in warning for warning in found.warnings)
+    data = read(path, na=9)
+    assert np.isnan(data.X[row, 5]) and np.isnan(data.X).sum() == 1
+    np.testing.assert_array_equal(np.delete(data.X, 5, 1), np.delete(X, 5, 1))
+    assert any("1 cells that hold 9" in warning for warning in data.warnings)
     # No such cell: bytes as before.
     assert read(path, na=8).matrix.dtype == np.uint8
 
@@ -165,9 +165,9 @@ def test_a_code_that_is_a_digit_is_missing(put_digits, row):
 def test_roles_and_kinds_of_such_columns(put_digits):
     X, y = digits()
     path = put_digits(X, y)
-    found = read(path, categorical=["s1"], ordinal={"s2": ["0", "2", "1"]})
-    assert found.matrix.dtype == np.uint8 and found.categorical.tolist()[:3] == [False, True, False]
-    assert found.X[:, 2].tolist() == [{0: 0, 2: 1, 1: 2}[value] for value in X[:, 2].tolist()]
+    data = read(path, categorical=["s1"], ordinal={"s2": ["0", "2", "1"]})
+    assert data.matrix.dtype == np.uint8 and data.categorical.tolist()[:3] == [False, True, False]
+    assert data.X[:, 2].tolist() == [{0: 0, 2: 1, 1: 2}[value] for value in X[:, 2].tolist()]
     ranked = read(path, ordinal="s2")
     assert ranked.kinds["s2"].levels == ("0", "1", "2")
     onehot = read(path, categorical=["s1"], encode="onehot")

@@ -266,9 +266,9 @@ def test_plink_genotypes_are_read_as_bytes_unless_one_is_missing(tmp_path):
     assert data.matrix.dtype == np.uint8 and data.n_groups == N // 4
     gaps = GENOTYPES.copy()
     gaps[2, 3] = 3
-    found = read(write_plink(tmp_path, gaps)).X
-    assert np.isnan(found[2, 3]) and np.isnan(found).sum() == 1
-    np.testing.assert_array_equal(np.delete(found, 3, 1), np.delete(GENOTYPES, 3, 1))
+    result = read(write_plink(tmp_path, gaps)).X
+    assert np.isnan(result[2, 3]) and np.isnan(result).sum() == 1
+    np.testing.assert_array_equal(np.delete(result, 3, 1), np.delete(GENOTYPES, 3, 1))
     (tmp_path / "t.bed").write_bytes((tmp_path / "t.bed").read_bytes()[:-1])
     with pytest.raises(DataError, match="belong to different data sets, or it is cut short"):
         read(tmp_path / "t.bed")
@@ -455,8 +455,8 @@ def test_matrix_market_files_mean_what_scipy_reads_in_them(
     known = io.mmread(path)
     expected = known if form == "array" else known.toarray()
     label = np.array([0, 1, 0, 1, 0, 1])
-    found = MatrixMarketReader().read(path).X
-    data = Dataset.from_arrays(found, label)
+    result = MatrixMarketReader().read(path).X
+    data = Dataset.from_arrays(result, label)
     assert data.X.tolist() == expected.tolist()
 
 

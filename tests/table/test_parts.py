@@ -56,15 +56,15 @@ def test_values_labels_and_kinds_are_those_of_the_table_in_memory(
     frame: polars.DataFrame, tmp_path: Path
 ) -> None:
     whole = fsframe.read(frame)
-    found = fsframe.read(written(frame, tmp_path / "parts", (100, 101, 650)))
-    assert found.in_parts and not found.in_memory
+    data = fsframe.read(written(frame, tmp_path / "parts", (100, 101, 650)))
+    assert data.in_parts and not data.in_memory
     for name in ("feature_names", "classes", "kinds", "warnings"):
-        assert getattr(found, name) == getattr(whole, name), name
-    np.testing.assert_array_equal(found.y, whole.y)
-    np.testing.assert_array_equal(found.categorical, whole.categorical)
-    np.testing.assert_array_equal(found.loaded().X, whole.X)
-    np.testing.assert_array_equal(found.columns(2, 4), whole.X[:, 2:4])
-    few = found.take_columns(np.array([4, 0]))
+        assert getattr(data, name) == getattr(whole, name), name
+    np.testing.assert_array_equal(data.y, whole.y)
+    np.testing.assert_array_equal(data.categorical, whole.categorical)
+    np.testing.assert_array_equal(data.loaded().X, whole.X)
+    np.testing.assert_array_equal(data.columns(2, 4), whole.X[:, 2:4])
+    few = data.take_columns(np.array([4, 0]))
     assert few.in_parts
     np.testing.assert_array_equal(few.loaded().X, whole.X[:, [4, 0]])
 
@@ -73,9 +73,9 @@ def test_last_column_that_names_groups_is_not_the_label(
     frame: polars.DataFrame, tmp_path: Path
 ) -> None:
     frame = frame.with_columns(who=polars.Series(np.arange(len(frame)) // 7))
-    found = fsframe.read(written(frame, tmp_path / "parts", (100,)), groups="who")
-    assert (found.label_name, found.group_name) == ("ill", "who")
-    assert found.feature_names == fsframe.read(frame, groups="who").feature_names
+    data = fsframe.read(written(frame, tmp_path / "parts", (100,)), groups="who")
+    assert (data.label_name, data.group_name) == ("ill", "who")
+    assert data.feature_names == fsframe.read(frame, groups="who").feature_names
 
 
 def test_division_into_parts_changes_no_digest(frame: polars.DataFrame, tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_datasets_of_pyarrow_and_frames_of_dask_are_tables_in_parts(
         dataset.dataset(folder, format="parquet"),
         dask_frames.from_pandas(plain.to_pandas(), npartitions=3),
     ):
-        found = fsframe.read(given)
-        assert found.sha256 == expected.sha256
-        np.testing.assert_array_equal(found.loaded().X, expected.loaded().X)
+        data = fsframe.read(given)
+        assert data.sha256 == expected.sha256
+        np.testing.assert_array_equal(data.loaded().X, expected.loaded().X)
 
 
 def test_files_may_hold_other_kinds_of_numbers(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_files_may_hold_other_kinds_of_numbers(tmp_path: Path) -> None:
     wide = polars.DataFrame({"a": [300.5, None], "y": [0, 1]})
     for k, frame in enumerate((bytes_, wide)):
         frame.write_parquet(tmp_path / f"{k}.parquet")
-    found = fsframe.read(tmp_path)
-    np.testing.assert_array_equal(found.loaded().X[:, 0], [1, 2, 300.5, np.nan])
+    data = fsframe.read(tmp_path)
+    np.testing.assert_array_equal(data.loaded().X[:, 0], [1, 2, 300.5, np.nan])
     polars.DataFrame({"b": [1], "y": [0]}).write_parquet(tmp_path / "2.parquet")
     with pytest.raises(DataError, match="cannot be read"):
         fsframe.read(tmp_path)
@@ -182,10 +182,10 @@ def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
     for name, rows in (("a.h5", slice(0, 120)), ("b.h5", slice(120, 500))):
         with h5py.File(tmp_path / name, "w") as file:
             file["X"], file["y"] = X[rows], y[rows]
-    found = fsframe.read(tmp_path / "*.h5")
-    assert found.matrix.dtype == (np.uint8 if kind is np.uint8 else np.float64)
-    np.testing.assert_array_equal(found.loaded().X, X)
-    np.testing.assert_array_equal(found.y, y)
+    data = fsframe.read(tmp_path / "*.h5")
+    assert data.matrix.dtype == (np.uint8 if kind is np.uint8 else np.float64)
+    np.testing.assert_array_equal(data.loaded().X, X)
+    np.testing.assert_array_equal(data.y, y)
     labelled = fsframe.read(tmp_path / "*.h5", label="f3", y="y")
     assert labelled.reading == {"label": "f3", "y": "y"}
     np.testing.assert_array_equal(labelled.y, X[:, 2])
@@ -205,9 +205,9 @@ def test_scattered_columns_are_read_a_little_at_a_time(
     largest = []
 
     def read(self: h5py.Dataset, where: tuple[slice, slice]) -> np.ndarray:
-        found = whole(self, where)
-        largest.append(found.nbytes)
-        return found
+        result = whole(self, where)
+        largest.append(result.nbytes)
+        return result
 
     columns = np.array([399, 0, 250, 3, 251])
     taken = fsframe.read(tmp_path / "t.h5").matrix.take(columns)
@@ -224,9 +224,9 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
         file["X"], file["y"] = np.eye(50), np.arange(50) % 2
     assert fsframe.read(tmp_path / "t.h5").in_memory
     monkeypatch.setattr("fsframe.table.read.LARGE", 8 * 50 * 50 - 1)
-    found = fsframe.read(tmp_path / "t.h5")
-    assert found.in_parts
-    np.testing.assert_array_equal(found.loaded().X, np.eye(50))
+    data = fsframe.read(tmp_path / "t.h5")
+    assert data.in_parts
+    np.testing.assert_array_equal(data.loaded().X, np.eye(50))
 
 
 def test_what_an_earlier_pass_found_is_used_and_checked(
@@ -337,6 +337,6 @@ def test_events_make_a_label_of_parts_a_time(frame: polars.DataFrame, tmp_path: 
 
 def test_folder_that_cannot_be_written_to_is_no_obstacle(folder: Path) -> None:
     (folder / CACHE_FOLDER).write_text("in the way")
-    found = fsframe.read(folder)
-    assert any("cannot be written to" in warning for warning in found.warnings)
-    assert fsframe.selectors["mim"](top=2, missing="level").select(found).selected.size == 2
+    data = fsframe.read(folder)
+    assert any("cannot be written to" in warning for warning in data.warnings)
+    assert fsframe.selectors["mim"](top=2, missing="level").select(data).selected.size == 2

@@ -39,15 +39,17 @@ def test_what_the_covariate_explains_is_taken_out(confounded, name):
 
 def test_partial_f_is_that_of_two_linear_models(confounded):
     data = confounded.with_roles(adjust=["f9", "f2"])
-    found = fsframe.selectors["anova-f"]().select(data)
+    selection = fsframe.selectors["anova-f"]().select(data)
     y, Z, n = data.y, data.covariates.values, data.n_samples
     D = np.column_stack([np.ones(n), Z])
     for column in range(data.n_features):
         x = data.X[:, column]
         rss = [np.linalg.lstsq(model, x)[1][0] for model in (D, np.column_stack([D, y]))]
         F = (rss[0] - rss[1]) / (rss[1] / (n - 4))
-        assert found.scores[column] == pytest.approx(F, rel=1e-9)
-        assert found.tables["p_values"][column] == pytest.approx(stats.f.sf(F, 1, n - 4), rel=1e-7)
+        assert selection.scores[column] == pytest.approx(F, rel=1e-9)
+        assert selection.tables["p_values"][column] == pytest.approx(
+            stats.f.sf(F, 1, n - 4), rel=1e-7
+        )
 
 
 def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
@@ -145,19 +147,19 @@ def test_training_is_always_before_test(series):
     times = series.times.values[:, 0]
     for split in folds_in_time(series.y, times, 4):
         assert times[split.train].max() < times[split.test].min()
-    found = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
-    fold = found.stages[0].selection.tables["fold"][0]
+    evaluation = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
+    fold = evaluation.stages[0].selection.tables["fold"][0]
     assert [int((fold == k).sum()) for k in range(-1, 4)] == [24] * 5
-    assert found.environment["time"] == "f6"
+    assert evaluation.environment["time"] == "f6"
     tested = fold >= 0
-    predicted = found.stages[0].selection.tables["predicted"][0]
+    predicted = evaluation.stages[0].selection.tables["predicted"][0]
     assert (predicted[tested] == series.y[tested]).mean() > 0.7 and (predicted[~tested] == -1).all()
 
 
 def test_intervals_count_what_was_learned_from_and_what_was_tested(series, batches):
-    found = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
+    evaluation = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
     # 24 rows are tested by 24, 48, 72 and 96.
-    assert summarise(found.stages[0].selection).test_to_train == pytest.approx(24 / 60)
+    assert summarise(evaluation.stages[0].selection).test_to_train == pytest.approx(24 / 60)
     grouped = fsframe.evaluate("mim:top=2 knn", batches, folds=4, repeats=1, seed=0)
     assert summarise(grouped.stages[0].selection).by_group.n_groups == 32
 
@@ -196,10 +198,10 @@ def test_bootstraps_draw_stretches_and_labels_are_rotated(series):
     assert "f2" in kept.selected_names
     assert fsframe.stability("mim:top=2", series, n=6).environment["time"] == "f6"
     times = np.array([3.0, 1, 2, 0])
-    found = rotated_labels(np.array([0, 1, 2, 3]), times, np.random.default_rng(5))
-    assert sorted(found) == [0, 1, 2, 3] and not np.array_equal(found, [0, 1, 2, 3])
+    result = rotated_labels(np.array([0, 1, 2, 3]), times, np.random.default_rng(5))
+    assert sorted(result) == [0, 1, 2, 3] and not np.array_equal(result, [0, 1, 2, 3])
     in_time = np.argsort(times)
-    steps = np.diff(np.append(found[in_time], found[in_time][0]))
+    steps = np.diff(np.append(result[in_time], result[in_time][0]))
     assert sorted(steps) == sorted(np.diff(np.append(np.array([0, 1, 2, 3])[in_time], 3)))
 
 
@@ -232,10 +234,10 @@ def test_groups_lie_wholly_before_or_after_in_every_fold(batches):
     for split in folds_in_time(batches.y, times, 6, (), batches.groups):
         assert times[split.train].max() < times[split.test].min()
         assert not set(batches.groups[split.train]) & set(batches.groups[split.test])
-    found = fsframe.evaluate("mim:top=2 knn", batches, folds=6, repeats=1, seed=0)
-    fold = found.stages[0].selection.tables["fold"][0]
+    evaluation = fsframe.evaluate("mim:top=2 knn", batches, folds=6, repeats=1, seed=0)
+    fold = evaluation.stages[0].selection.tables["fold"][0]
     assert all(np.unique(fold[batches.groups == batch]).size == 1 for batch in range(40))
-    assert found.environment["time"] == "f5" and found.groups == ("batch", 40)
+    assert evaluation.environment["time"] == "f5" and evaluation.groups == ("batch", 40)
 
 
 def test_stretches_of_time_hold_whole_groups(batches):

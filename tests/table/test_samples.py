@@ -330,10 +330,10 @@ def test_columns_may_have_the_names_of_samples_in_theirs(
     with pytest.raises(DataError, match="names the columns of that table: say --transpose"):
         read(folder, "groups.txt", samples=folder / "about.csv")
     data = turned(folder)
-    found = read(folder, "groups.txt", transpose=True, samples=folder / "about.csv")
-    assert found.X.tobytes() == data.X.tobytes() and found.y.tobytes() == data.y.tobytes()
-    assert found.feature_names == data.feature_names
-    notes = "\n".join(found.warnings)
+    result = read(folder, "groups.txt", transpose=True, samples=folder / "about.csv")
+    assert result.X.tobytes() == data.X.tobytes() and result.y.tobytes() == data.y.tobytes()
+    assert result.feature_names == data.feature_names
+    notes = "\n".join(result.warnings)
     assert f"samples are the columns called '{begin}…{end}'" in notes
     assert "columns about the features, not samples: 'Score', 'Reverse'" in notes
     (folder / "half.txt").write_text(lines([row[: 2 + N // 2] for row in [head, *rows]]))

@@ -64,9 +64,9 @@ def test_it_puts_in_what_scikit_learn_does(method):
 
     X = np.round(with_gaps().X, 1)
     data = Dataset.from_arrays(X, with_gaps().y)
-    found = impute(data, method=method).fill
+    result = impute(data, method=method).fill
     theirs = SimpleImputer(strategy=method.replace("-", "_")).fit(X).statistics_
-    np.testing.assert_allclose(found, theirs, rtol=1e-12)
+    np.testing.assert_allclose(result, theirs, rtol=1e-12)
 
 
 def test_equally_frequent_levels_are_distinguished_by_rows_not_by_their_names():
@@ -93,11 +93,11 @@ def test_later_stages_see_what_filling_by_hand_gives(method):
     data = with_gaps()
     filled = filled_by_hand(data, method)
     for stage in ("lfe", "immigrate", "relieff", "mim"):
-        found = Chain.parse(f"impute:method={method} {stage}").select(data, run=Run(entropy=3))
+        selection = Chain.parse(f"impute:method={method} {stage}").select(data, run=Run(entropy=3))
         # The same random stream: that of the second stage.
         alone = fsframe.selectors[stage]().select(filled, run=Run(entropy=3).child(1))
-        assert found.scores.tobytes() == alone.scores.tobytes(), stage
-        assert found.selected.tolist() == alone.selected.tolist()
+        assert selection.scores.tobytes() == alone.scores.tobytes(), stage
+        assert selection.selected.tolist() == alone.selected.tolist()
     # Of fewer columns too: the others still say who is near.
     chain = Chain.parse(f"impute:method={method} variance:top=2 lfe")
     few = chain.select(data, run=Run(entropy=3))
@@ -269,9 +269,9 @@ def near(data: Dataset, **settings: object) -> Selection:
 @pytest.mark.parametrize("share", [0.02, 0.4])
 def test_it_is_scikit_learns_on_a_real_table(k, share):
     data = parkinsons(share)
-    found = near(data, k=k, standardize=False)
+    result = near(data, k=k, standardize=False)
     theirs = KNNImputer(n_neighbors=k).fit_transform(data.X)
-    assert own_fill(found, data.X).tobytes() == theirs.tobytes()
+    assert own_fill(result, data.X).tobytes() == theirs.tobytes()
     scaler = StandardScaler().fit(data.X)
     scaled = KNNImputer(n_neighbors=k).fit_transform(scaler.transform(data.X))
     ours = own_fill(near(data, k=k), data.X)
@@ -280,10 +280,10 @@ def test_it_is_scikit_learns_on_a_real_table(k, share):
 
 def test_a_row_without_any_known_value_gets_the_columns_mean():
     data = parkinsons()
-    found = near(data)
+    result = near(data)
     row = np.full((1, data.n_features), np.nan)
-    np.testing.assert_allclose(own_fill(found, row)[0], np.nanmean(data.X, axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.fill, np.nanmean(data.X, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(own_fill(result, row)[0], np.nanmean(data.X, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(result.fill, np.nanmean(data.X, axis=0), rtol=1e-12)
 
 
 def test_whole_numbers_stay_whole_and_are_the_rounded_mean():
@@ -333,8 +333,8 @@ def test_a_row_that_counts_twice_is_two_donors():
 def test_resamples_share_the_rows_of_their_donors():
     data, draw = with_gaps(), np.random.default_rng(5)
     counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
-    found = fsframe.selectors["impute"](method="neighbours").select_many(data, counts)
-    assert all(each.donors.rows is found[0].donors.rows for each in found)
+    selections = fsframe.selectors["impute"](method="neighbours").select_many(data, counts)
+    assert all(each.donors.rows is selections[0].donors.rows for each in selections)
 
 
 @pytest.mark.parametrize("method", ["median", "mean", "most-frequent"])
@@ -350,9 +350,9 @@ def test_a_column_without_values_is_left_out_and_stays_empty():
     data = with_gaps()
     X = data.X.copy()
     X[:, 2] = np.nan
-    found = near(Dataset.from_arrays(X, data.y))
-    assert np.isnan(found.fill[2]) and 2 not in found.selected
-    filled = own_fill(found, X)
+    result = near(Dataset.from_arrays(X, data.y))
+    assert np.isnan(result.fill[2]) and 2 not in result.selected
+    filled = own_fill(result, X)
     assert np.isnan(filled[:, 2]).all() and not np.isnan(np.delete(filled, 2, 1)).any()
 
 
@@ -362,12 +362,12 @@ def test_what_memory_does_not_hold_is_refused():
 
 
 def test_infinite_values_of_new_rows_are_named():
-    found = near(with_gaps())
+    result = near(with_gaps())
     row = np.array([[np.nan, np.inf, 0.0, 0.0, 1.0]])
     with pytest.raises(
         DataError, match=r"which infinite values make undefined; the first is in row 1, column 2"
     ):
-        own_fill(found, row)
+        own_fill(result, row)
 
 
 def test_apply_and_predict_fill_row_by_row(tmp_path):
@@ -409,8 +409,8 @@ def test_frames_are_filled_in_their_own_kinds():
     for place, name in enumerate(frame):
         frame.loc[draw.random(60) < 0.15 - 0.01 * place, name] = None
     y = np.arange(60) % 2
-    found = Impute(method="neighbours").set_output(transform="pandas").fit(frame, y)
-    filled = found.transform(frame)
+    fitted = Impute(method="neighbours").set_output(transform="pandas").fit(frame, y)
+    filled = fitted.transform(frame)
     assert not filled.isna().any().any() and list(filled.dtypes) == list(frame.dtypes)
     lacking = frame["kind"].isna() & frame["c"].notna()
     assert lacking.any()
@@ -418,8 +418,8 @@ def test_frames_are_filled_in_their_own_kinds():
     clear = lacking & (frame["c"].abs() > 0.6)
     assert (filled["kind"][clear] == np.where(a > 0, "high", "low")[clear]).all()
     other = polars.from_pandas(frame)
-    found = Impute(method="neighbours").set_output(transform="polars").fit(other, y)
-    assert found.transform(other)["kind"].to_list() == filled["kind"].tolist()
+    fitted = Impute(method="neighbours").set_output(transform="polars").fit(other, y)
+    assert fitted.transform(other)["kind"].to_list() == filled["kind"].tolist()
 
 
 def test_donors_that_do_not_fit_are_refused(tmp_path):
@@ -519,8 +519,8 @@ def test_a_constant_column_says_nothing_whatever_new_rows_hold_there(value):
     new = np.random.default_rng(1).standard_normal((9, 4))
     expected = Knn(k=3).fit(data).predict(new)
     for there in (value, 5.0):
-        found = Knn(k=3).fit(padded).predict(np.column_stack([new, np.full(9, there)]))
-        assert (found == expected).all(), there
+        result = Knn(k=3).fit(padded).predict(np.column_stack([new, np.full(9, there)]))
+        assert (result == expected).all(), there
 
 
 def test_predictions_do_not_depend_on_the_blocks(monkeypatch):

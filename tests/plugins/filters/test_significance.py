@@ -46,13 +46,13 @@ def test_anova_equals_scikit_learn(target):
     y = data.y
     if target == "numbers":
         y = data.X[:, 0] - 1e6 + np.random.default_rng(1).normal(size=150)
-    found = fsframe.selectors["anova-f"]().select(Dataset.from_arrays(data.X, y))
+    selection = fsframe.selectors["anova-f"]().select(Dataset.from_arrays(data.X, y))
     # scikit-learn loses digits of a large mean.
     theirs = f_classif if target == "classes" else f_regression
     statistic, p = theirs(data.X - data.X.mean(axis=0), y)
     columns = slice(4) if target == "classes" else slice(None)
-    assert_allclose(found.scores[columns], statistic[columns], rtol=1e-6, atol=1e-9)
-    assert_allclose(found.tables["p_values"][columns], p[columns], rtol=1e-6, atol=1e-9)
+    assert_allclose(selection.scores[columns], statistic[columns], rtol=1e-6, atol=1e-9)
+    assert_allclose(selection.tables["p_values"][columns], p[columns], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,12 @@ def test_gaps_are_left_out_feature_by_feature_and_drawn_rows_count_as_copies(set
 
 def test_anova_has_no_opinion_on_constants_and_a_bound_on_perfection():
     X = np.c_[np.full(6, 0.1), [1, 1, 1, 2, 2, 2], [1, 2, 3, 1, 2, 3]]
-    found = fsframe.selectors["anova-f"](top=3).select(Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1]))
-    assert found.selected.tolist() == [1, 0, 2]
-    assert found.scores.tolist() == [0, np.finfo(float).max, 0]
-    assert "separate the classes perfectly" in found.warnings[0]
+    selection = fsframe.selectors["anova-f"](top=3).select(
+        Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1])
+    )
+    assert selection.selected.tolist() == [1, 0, 2]
+    assert selection.scores.tolist() == [0, np.finfo(float).max, 0]
+    assert "separate the classes perfectly" in selection.warnings[0]
 
 
 def cross(x, y):
@@ -90,11 +92,11 @@ def cross(x, y):
 
 def test_chi2_equals_scipy():
     data = numbers()
-    found = fsframe.selectors["chi2"]().select(data)
+    selection = fsframe.selectors["chi2"]().select(data)
     for j in range(4, 8):
         expected = chi2_contingency(cross(data.X[:, j], data.y), correction=False)
-        assert_allclose(found.scores[j], expected.statistic)
-        assert_allclose(found.tables["p_values"][j], expected.pvalue)
+        assert_allclose(selection.scores[j], expected.statistic)
+        assert_allclose(selection.tables["p_values"][j], expected.pvalue)
 
 
 def test_chi2_by_p_value_does_not_reward_many_levels():
@@ -124,11 +126,11 @@ def test_f_of_different_laws_are_ranked_by_p():
     for seed in range(60):
         data = mixed(seed)
         for rank_by in best:
-            found = fsframe.selectors["anova-f"](top=5, rank_by=rank_by).select(data)
-            best[rank_by] += np.isin(found.selected, [0, 1, 8, 14, 15]).sum()
+            selection = fsframe.selectors["anova-f"](top=5, rank_by=rank_by).select(data)
+            best[rank_by] += np.isin(selection.selected, [0, 1, 8, 14, 15]).sum()
             if rank_by == "auto":
-                p = found.tables["p_values"]
-                assert (np.diff(p[np.argsort(-found.scores, kind="stable")]) >= 0).all()
+                p = selection.tables["p_values"]
+                assert (np.diff(p[np.argsort(-selection.scores, kind="stable")]) >= 0).all()
     assert best["auto"] == best["p-value"] > best["statistic"]
     only = Dataset.from_arrays(data.X[:, :14], data.y)
     plain = fsframe.selectors["anova-f"]().select(only)
@@ -150,11 +152,11 @@ def signal(seed: int, n: int = 80, p: int = 40, real: int = 5) -> Dataset:
 def test_a_level_keeps_what_scikit_learn_keeps(correction, theirs):
     for seed in range(5):
         data = signal(seed)
-        found = fsframe.selectors["anova-f"](alpha=0.05, correction=correction).select(data)
+        selection = fsframe.selectors["anova-f"](alpha=0.05, correction=correction).select(data)
         kept = theirs(f_classif, alpha=0.05).fit(data.X, data.y).get_support(indices=True)
-        assert sorted(found.selected) == kept.tolist()
-        assert (np.diff(found.scores[found.selected]) <= 0).all()
-        assert ((found.tables["q_values"] <= 0.05).nonzero()[0] == kept).all()
+        assert sorted(selection.selected) == kept.tolist()
+        assert (np.diff(selection.scores[selection.selected]) <= 0).all()
+        assert ((selection.tables["q_values"] <= 0.05).nonzero()[0] == kept).all()
 
 
 def test_a_level_and_a_number_keep_the_best_of_the_significant():
@@ -165,21 +167,21 @@ def test_a_level_and_a_number_keep_the_best_of_the_significant():
 
 
 def test_nothing_is_kept_of_noise_and_the_best_is_named():
-    found = fsframe.selectors["anova-f"](alpha=0.01).select(signal(3, real=0))
-    assert not found.selected.size
-    assert found.warnings[0].startswith("no column has q ≤ 0.01 (bh); the best, ")
+    selection = fsframe.selectors["anova-f"](alpha=0.01).select(signal(3, real=0))
+    assert not selection.selected.size
+    assert selection.warnings[0].startswith("no column has q ≤ 0.01 (bh); the best, ")
 
 
 def test_means_of_groups_are_tested():
     data = people(2, 40, 5, 30, 0.2)
     for name in ("anova-f", "chi2"):
         method = fsframe.selectors[name](alpha=0.05)
-        found = method.select(data)
+        selection = method.select(data)
         means = with_group_means(data, name)
-        assert_allclose(found.tables["p_values"], method.select(means).tables["p_values"])
+        assert_allclose(selection.tables["p_values"], method.select(means).tables["p_values"])
         # Rows as if they were independent name columns of noise.
         rows = method.select(attrs.evolve(data, groups=None))
-        assert rows.selected.size > 2 and not found.selected.size
+        assert rows.selected.size > 2 and not selection.selected.size
     mixed = data.with_labels(np.arange(200) % 2)
     with pytest.raises(DataError, match=r"varies within 'person'.*`anova-f:top=10 npfs` tests"):
         fsframe.selectors["anova-f"](alpha=0.05).select(mixed)
@@ -197,30 +199,32 @@ def test_a_level_is_refused_where_rows_have_an_order():
 
 def test_chi2_with_a_level_leaves_excluded_features_out():
     data = signal(1, n=200)
-    found = fsframe.selectors["chi2"](alpha=0.3).select(data)
-    assert found.selected.size > 1
-    best = data.feature_names[found.selected[0]]
-    last = data.feature_names[found.scores.argmin()]
+    selection = fsframe.selectors["chi2"](alpha=0.3).select(data)
+    assert selection.selected.size > 1
+    best = data.feature_names[selection.selected[0]]
+    last = data.feature_names[selection.scores.argmin()]
     other = fsframe.selectors["chi2"](alpha=0.3, exclude=(best,), given=(last,)).select(data)
     names = [data.feature_names[column] for column in other.selected]
-    assert names[0] == last and best not in names and len(names) == found.selected.size
+    assert names[0] == last and best not in names and len(names) == selection.selected.size
 
 
 def test_f_of_ranks_is_that_of_kruskal_and_wallis_and_of_spearman():
     rng = np.random.default_rng(3)
     X = np.c_[rng.standard_t(1, (40, 3)), rng.integers(0, 5, 40)]
     y = np.arange(40) % 3
-    found = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, y))
+    selection = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, y))
     for column in range(4):
         H = kruskal(*(X[y == c, column] for c in range(3))).statistic
         F = (H / 2) / ((39 - H) / 37)
-        assert_allclose(found.scores[column], F, rtol=1e-9)
-        assert_allclose(found.tables["p_values"][column], f_distribution.sf(F, 2, 37), rtol=1e-9)
+        assert_allclose(selection.scores[column], F, rtol=1e-9)
+        assert_allclose(
+            selection.tables["p_values"][column], f_distribution.sf(F, 2, 37), rtol=1e-9
+        )
     target = np.exp(X[:, 0].clip(-50, 50))
-    found = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, target))
+    selection = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, target))
     r = np.array([spearmanr(x, target).statistic for x in X.T])
-    assert found.scores[0] == np.finfo(float).max
-    assert_allclose(found.scores[1:], r[1:] ** 2 / (1 - r[1:] ** 2) * 38, rtol=1e-9)
+    assert selection.scores[0] == np.finfo(float).max
+    assert_allclose(selection.scores[1:], r[1:] ** 2 / (1 - r[1:] ** 2) * 38, rtol=1e-9)
 
 
 def test_f_of_a_parabola_is_that_of_least_squares():
@@ -228,16 +232,18 @@ def test_f_of_a_parabola_is_that_of_least_squares():
     X = np.c_[rng.normal(size=(50, 2)) * [1, 1e80] + [1e3, 0], np.arange(50) % 2]
     y = X[:, 1] ** 2 * 1e-160 + rng.normal(size=50)
     method = fsframe.selectors["anova-f"](curved=True, rank_by="statistic")
-    found = method.select(Dataset.from_arrays(X, y))
+    selection = method.select(Dataset.from_arrays(X, y))
     for column, unit in ((0, 1.0), (1, 1e80)):
         x = (X[:, column] - X[:, column].mean()) / unit
         model = np.c_[np.ones(50), x, x**2]
         rest = y - model @ np.linalg.lstsq(model, y, rcond=None)[0]
         left = (rest**2).sum() / ((y - y.mean()) ** 2).sum()
         F = (1 - left) / 2 / (left / 47)
-        assert_allclose(found.scores[column], F, rtol=1e-7)
-        assert_allclose(found.tables["p_values"][column], f_distribution.sf(F, 2, 47), rtol=1e-6)
-    assert_allclose(found.scores[2], f_regression(X[:, [2]], y)[0], rtol=1e-7)
+        assert_allclose(selection.scores[column], F, rtol=1e-7)
+        assert_allclose(
+            selection.tables["p_values"][column], f_distribution.sf(F, 2, 47), rtol=1e-6
+        )
+    assert_allclose(selection.scores[2], f_regression(X[:, [2]], y)[0], rtol=1e-7)
 
 
 @pytest.mark.parametrize("curved", [False, True])
@@ -247,7 +253,7 @@ def test_the_spread_is_tested_by_glejsers_f_of_absolute_residuals(curved):
     y = X[:, 0] + np.exp(X[:, 1] + (X[:, 3] == 2)) * rng.normal(size=60)
     data = Dataset.from_arrays(X, y, categorical=[False, False, False, True, False])
     method = fsframe.selectors["anova-f"](curved=curved, spread=True)
-    found = method.select(data).tables["p_values"]
+    result = method.select(data).tables["p_values"]
     for column in range(4):
         model = np.c_[np.ones(60), X[:, [column]] ** ([1, 2] if curved else [1])]
         if column == 3:
@@ -256,9 +262,9 @@ def test_the_spread_is_tested_by_glejsers_f_of_absolute_residuals(curved):
         of_mean = f_oneway_of(model, y)
         size = np.abs(rest) - np.sign(rest).mean() * rest
         of_spread = f_oneway_of(model if column == 3 else model[:, :2], size)
-        assert_allclose(found[column], min(1.0, 2 * min(of_mean, of_spread)), rtol=1e-8)
-    assert found[1] < 0.05 < found[2]
-    assert found[4] == 1.0
+        assert_allclose(result[column], min(1.0, 2 * min(of_mean, of_spread)), rtol=1e-8)
+    assert result[1] < 0.05 < result[2]
+    assert result[4] == 1.0
 
 
 def f_oneway_of(model, y):
@@ -271,8 +277,8 @@ def f_oneway_of(model, y):
 def test_an_exact_line_has_the_largest_score_and_two_tests_have_no_single_statistic():
     x = np.random.default_rng(16).normal(size=40)
     data = Dataset.from_arrays(x[:, None], 2 * x + 1)
-    found = fsframe.selectors["anova-f"](curved=True, spread=True).select(data)
-    assert found.scores[0] == np.finfo(float).max
+    selection = fsframe.selectors["anova-f"](curved=True, spread=True).select(data)
+    assert selection.scores[0] == np.finfo(float).max
     with pytest.raises(DataError, match="leave out rank_by=statistic"):
         fsframe.selectors["anova-f"](spread=True, rank_by="statistic").select(data)
 
@@ -283,8 +289,8 @@ def test_of_unrelated_features_few_have_another_spread():
     for seed in range(10):
         rng = np.random.default_rng([17, seed])
         data = Dataset.from_arrays(rng.normal(size=(200, 300)), rng.exponential(size=200))
-        found = fsframe.selectors["anova-f"](spread=True).select(data)
-        small += int((found.tables["p_values"] <= 0.01).sum())
+        selection = fsframe.selectors["anova-f"](spread=True).select(data)
+        small += int((selection.tables["p_values"] <= 0.01).sum())
     assert small <= 45
 
 
@@ -310,9 +316,9 @@ def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
     alone = Chain.parse(chain).select(plain)
     assert "p_values" in alone.tables
     for data in (grouped, in_time):
-        found = Chain.parse(chain).select(data)
-        assert "p_values" not in found.tables
-        assert found.scores.tobytes() == alone.scores.tobytes()
+        selection = Chain.parse(chain).select(data)
+        assert "p_values" not in selection.tables
+        assert selection.scores.tobytes() == alone.scores.tobytes()
     assert "p_values" in Chain.parse(f"{chain}:alpha=0.05").select(grouped).tables
 
 
@@ -323,8 +329,8 @@ def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
 def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(rows, columns, classes, said):
     X = np.random.default_rng(0).normal(size=(rows, columns))
     data = Dataset.from_arrays(X, np.arange(rows) % classes)
-    found = Chain.parse("anova-f:alpha=0.05,ranks=true").select(data)
-    assert any("p-values of ranks around" in text for text in found.warnings) == said
+    selection = Chain.parse("anova-f:alpha=0.05,ranks=true").select(data)
+    assert any("p-values of ranks around" in text for text in selection.warnings) == said
     of_values = Chain.parse("anova-f:alpha=0.05").select(data)
     assert not any("p-values of ranks" in text for text in of_values.warnings)
 
@@ -410,11 +416,11 @@ def test_rare_values_with_gaps_and_extreme_tables():
     # 1 / C(4000, 20) and 1 / C(400000, 1000): the latter is no double, but its logarithm is.
     for n, k in ((4000, 20), (400_000, 1000)):
         y = np.arange(n) < k
-        found = attrs.evolve(method, rank_by="p-value").select(
+        selection = attrs.evolve(method, rank_by="p-value").select(
             Dataset.from_arrays(y[:, None].astype(float), y)
         )
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        assert_allclose(found.scores, ways / np.log(10), rtol=1e-9)
+        assert_allclose(selection.scores, ways / np.log(10), rtol=1e-9)
 
 
 def test_a_chain_of_chi2_is_named_as_it_was():

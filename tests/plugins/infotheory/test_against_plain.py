@@ -112,10 +112,10 @@ PRAZNIK = ("mrmr", "cmim", "jmi", "disr", "jmim", "njmim", "cmi", "jmi3")
 def test_order_and_scores_equal_those_of_other_programs(name, program, criterion, table, expected):
     order, scores = expected(f"{name}_{program}", criterion)
     text, unit = (FORMULAS[criterion], "bits") if program == "formula" else (criterion, "nats")
-    found = make(text, top=len(order), unit=unit).select(table(name))
-    check(found, order, scores, 1e-12)
+    selection = make(text, top=len(order), unit=unit).select(table(name))
+    check(selection, order, scores, 1e-12)
     if criterion != "mim":
-        assert_array_equal(found.tables["criterion"], found.scores[order])
+        assert_array_equal(selection.tables["criterion"], selection.scores[order])
 
 
 @pytest.mark.parametrize("criterion", ["cmim", "cmi", "jmim", "njmim"])
@@ -133,9 +133,9 @@ def test_stopping_at_the_first_score_not_above_zero_ends_where_praznik_does(
 def test_default_bins_give_the_information_that_praznik_gives(name, table, reference_folder):
     with (reference_folder / f"{name}_praznik_mi.csv").open() as lines:
         nats = [float(row["mi_nats"]) for row in csv.DictReader(lines)]
-    found = Mim(unit="nats").select(table(name))
-    assert_allclose(found.scores, nats, atol=1e-12)
-    assert "bins of equal width by default" in found.warnings[0]
+    selection = Mim(unit="nats").select(table(name))
+    assert_allclose(selection.scores, nats, atol=1e-12)
+    assert "bins of equal width by default" in selection.warnings[0]
 
 
 def _mixed():
@@ -159,8 +159,8 @@ def test_bootstraps_together_are_those_of_each_and_counts_are_copies(rule, many)
     mim = Mim(discretise=rule, missing="level", top=5)
     alone = [mim.select(data.with_counts(row)) for row in counts]
     for memory, kind in ((1 << 30, np.int64), (50_000, np.int64), (1 << 30, np.uint8)):
-        found = mim.select_many(data, counts.astype(kind), run=Run(memory=memory))
-        for together, one in zip(found, alone, strict=True):
+        selections = mim.select_many(data, counts.astype(kind), run=Run(memory=memory))
+        for together, one in zip(selections, alone, strict=True):
             assert_equal(together, one, rule, besides=("model", "tables", "warnings"))
     copied = mim.select(data.take_rows(np.repeat(np.arange(300), counts[0])))
     assert_array_equal(alone[0].scores, copied.scores)
@@ -177,13 +177,13 @@ def test_named_features_that_an_earlier_stage_dropped_end_no_run(table):
     best = [names[k] for k in Mim(top=2).select(data).selected]
     out = next(name for name in names if name not in best)
     plain_run = fsframe.select("mim:top=2 jmi:top=1", data)
-    found = fsframe.select(f"mim:top=2 jmi:top=1,exclude=[{out}]", data)
-    assert found.selected_names == plain_run.selected_names
-    assert not any(out in text for text in found.stages[1].selection.warnings)
+    result = fsframe.select(f"mim:top=2 jmi:top=1,exclude=[{out}]", data)
+    assert result.selected_names == plain_run.selected_names
+    assert not any(out in text for text in result.stages[1].selection.warnings)
     for more in ("", ",estimator=knn"):
-        found = fsframe.select(f"mim:top=2 jmi:top=1,given=[{out}]{more}", data)
-        assert found.selected.size == 1
-        assert any(f"{out} (given) not used" in w for w in found.stages[1].selection.warnings)
+        result = fsframe.select(f"mim:top=2 jmi:top=1,given=[{out}]{more}", data)
+        assert result.selected.size == 1
+        assert any(f"{out} (given) not used" in w for w in result.stages[1].selection.warnings)
 
 
 def test_features_that_the_table_lacks_are_refused_before_any_stage_runs(table):
@@ -205,10 +205,10 @@ def test_mim_has_the_table_of_relevance_that_all_filters_have(options):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
     data = Dataset.from_arrays(X + y[:, None] * [0.0, 1.0, 2.0, 0.5], y)
-    found = fsframe.selectors["mim"](**options).select(data)
-    relevance = found.tables["relevance"]
+    selection = fsframe.selectors["mim"](**options).select(data)
+    relevance = selection.tables["relevance"]
     assert np.isfinite(relevance).all()
-    known = ~np.isnan(found.scores)
-    np.testing.assert_array_equal(relevance[known], found.scores[known])
+    known = ~np.isnan(selection.scores)
+    np.testing.assert_array_equal(relevance[known], selection.scores[known])
     other = fsframe.selectors["mrmr"](**options).select(data).tables["relevance"]
     np.testing.assert_allclose(relevance, other, rtol=0, atol=1e-12)

@@ -55,9 +55,9 @@ def test_constant_column_has_no_relevance_and_comes_last_when_told_so(name):
     X, y = some_table()
     X = np.c_[np.full(len(y), 5.0), X, np.zeros(len(y))]
     more = {} if name == "mim" else {"constants": "last"}
-    found = select(name, X, y, top=X.shape[1], **more)
-    assert found.selected.tolist()[-2:] == [0, X.shape[1] - 1]
-    assert_allclose(found.scores[[0, -1]], 0, atol=1e-12)
+    selection = select(name, X, y, top=X.shape[1], **more)
+    assert selection.selected.tolist()[-2:] == [0, X.shape[1] - 1]
+    assert_allclose(selection.scores[[0, -1]], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", GREEDY)
@@ -75,9 +75,9 @@ def test_given_features_are_conditioned_on_and_excluded_ones_never_chosen(name):
 def test_excluding_leaves_too_few_and_says_so():
     X, y = some_table(p=14)
     names = Dataset.from_arrays(X, y).feature_names
-    found = select("jmi", X, y, top=14, exclude=names[:4])
-    assert len(found.selected) == 10
-    assert "only 10 of 14 features were selected: no candidate is left" in found.warnings
+    selection = select("jmi", X, y, top=14, exclude=names[:4])
+    assert len(selection.selected) == 10
+    assert "only 10 of 14 features were selected: no candidate is left" in selection.warnings
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -105,27 +105,29 @@ def test_more_levels_than_a_byte_holds(name):
     rng = np.random.default_rng(5)
     X = rng.integers(0, 700, (2000, 6)).astype(float)
     y = (X[:, 2] > 350).astype(int)
-    found = select(name, X, y, top=3, discretise="none")
-    assert found.selected[0] == 2
+    selection = select(name, X, y, top=3, discretise="none")
+    assert selection.selected[0] == 2
     if name == "mim":
         p = y.mean()
-        assert_allclose(found.scores[2], -p * np.log2(p) - (1 - p) * np.log2(1 - p))
+        assert_allclose(selection.scores[2], -p * np.log2(p) - (1 - p) * np.log2(1 - p))
 
 
 def test_more_levels_than_two_bytes_hold():
     n = 70_000
     X = np.c_[np.arange(n), np.arange(n) // 2].astype(float)
     y = np.arange(n) % 2
-    found = select("jmi", X, y, top=2, discretise="none")
-    assert_allclose(found.tables["relevance"], [1.0, 0.0], atol=1e-9)
+    selection = select("jmi", X, y, top=2, discretise="none")
+    assert_allclose(selection.tables["relevance"], [1.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_one_class_left_tells_nothing_with_a_warning(name):
     X, y = some_table()
-    found = select(name, Dataset.from_arrays(X, y).with_counts((y == 1).astype(int)), None, top=3)
-    assert any("only one class" in text for text in found.warnings)
-    relevance = found.tables.get("relevance", found.scores)
+    selection = select(
+        name, Dataset.from_arrays(X, y).with_counts((y == 1).astype(int)), None, top=3
+    )
+    assert any("only one class" in text for text in selection.warnings)
+    relevance = selection.tables.get("relevance", selection.scores)
     assert_allclose(relevance, 0, atol=1e-12)
 
 
@@ -152,8 +154,8 @@ def test_features_without_any_common_row_tell_nothing_of_each_other():
     X, y = some_table(p=8)
     X[::2, 0] = np.nan
     X[1::2, 1] = np.nan
-    found = select("jmi", X, y, top=8, missing="pairwise")
-    assert len(found.selected) == 8 and np.isfinite(found.scores).all()
+    selection = select("jmi", X, y, top=8, missing="pairwise")
+    assert len(selection.selected) == 8 and np.isfinite(selection.scores).all()
 
 
 def test_column_without_any_value_tells_nothing():
@@ -180,11 +182,11 @@ def test_numeric_target_is_binned_and_said_to_be():
     X, y = some_table()
     target = y + np.random.default_rng(8).normal(0, 0.1, len(y))
     data = Dataset.from_arrays(X, target)
-    found = select("jmi", data, None, top=4)
+    selection = select("jmi", data, None, top=4)
     low, width = target.min() - np.ptp(target) / 1000, 1.001 * np.ptp(target) * 1.001
     classes = np.digitize(target, low + width * np.arange(1, 10) / 10)
-    assert_array_equal(found.selected, select("jmi", X, classes, top=4).selected)
-    assert any("target was cut into bins" in text for text in found.warnings)
+    assert_array_equal(selection.selected, select("jmi", X, classes, top=4).selected)
+    assert any("target was cut into bins" in text for text in selection.warnings)
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -306,8 +308,8 @@ def test_bins_come_from_the_training_rows_alone():
 
 def test_bins_are_stored_with_the_result_and_read_back():
     data = continuous()
-    found = Mim().select(data)
-    again = Bins.from_tables(found.tables)
+    selection = Mim().select(data)
+    again = Bins.from_tables(selection.tables)
     assert_array_equal(again.apply(data.X), Discretiser().learn(data).apply(data.X))
 
 
@@ -367,11 +369,11 @@ def test_the_unit_of_a_column_does_not_change_its_information(exponent, rule, or
 def test_a_value_far_from_the_first_rows_is_not_missing(value, order):
     y = (np.arange(100) >= 64).astype(int)
     X = np.column_stack([value * y, np.arange(100) % 3]).astype(float)
-    found = fsframe.selectors["mim"]().select(Dataset.from_arrays(np.array(X, order=order), y))
-    assert found.warnings == ()
+    selection = fsframe.selectors["mim"]().select(Dataset.from_arrays(np.array(X, order=order), y))
+    assert selection.warnings == ()
     share = 0.36
     entropy = -share * np.log2(share) - (1 - share) * np.log2(1 - share)
-    assert found.scores[0] == pytest.approx(entropy, abs=1e-12)
+    assert selection.scores[0] == pytest.approx(entropy, abs=1e-12)
 
 
 # Columns counted together have the bits of columns counted alone

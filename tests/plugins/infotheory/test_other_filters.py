@@ -24,10 +24,10 @@ from fsframe_infotheory.methods.criteria import Mim, Mrmr
 
 
 def test_symmetric_uncertainty_by_hand(table):
-    found = fsframe.selectors["symmetric-uncertainty"]().select(table("tiny"))
+    selection = fsframe.selectors["symmetric-uncertainty"]().select(table("tiny"))
     # H(x0) = H(y) = 1, so that their symmetric uncertainty is their information.
-    assert_allclose(found.scores[0], 0.4564355568004036, atol=1e-12)
-    assert found.scores[5] == 0
+    assert_allclose(selection.scores[0], 0.4564355568004036, atol=1e-12)
+    assert selection.scores[5] == 0
 
 
 def literal_fcbf(X, y, delta):
@@ -59,8 +59,8 @@ def test_fcbf_equals_the_published_loop(seed, delta):
     for j in range(6):
         X[:, j] = np.where(rng.random(200) < 0.2 + 0.1 * j, y, X[:, j])
     X[:, 7] = np.where(rng.random(200) < 0.9, X[:, 5], X[:, 7])
-    found = fsframe.selectors["fcbf"](delta=delta).select(Dataset.from_arrays(X, y))
-    assert found.selected.tolist() == literal_fcbf(X, y, delta)
+    selection = fsframe.selectors["fcbf"](delta=delta).select(Dataset.from_arrays(X, y))
+    assert selection.selected.tolist() == literal_fcbf(X, y, delta)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -72,12 +72,12 @@ def test_fcbf_with_a_kept_noise_column_keeps_the_better_ones(by, seed):
     alone = fsframe.selectors["fcbf"]().select(Dataset.from_arrays(X, y))
     assert alone.scores[5] < alone.scores[:3].min()
     if by == "keep":
-        found = fsframe.selectors["fcbf"]().select(Dataset.from_arrays(X, y, keep=[5]))
+        selection = fsframe.selectors["fcbf"]().select(Dataset.from_arrays(X, y, keep=[5]))
     else:
-        found = fsframe.selectors["fcbf"](given=("f6",)).select(Dataset.from_arrays(X, y))
-    assert found.selected[0] == 5
+        selection = fsframe.selectors["fcbf"](given=("f6",)).select(Dataset.from_arrays(X, y))
+    assert selection.selected[0] == 5
     better = [f for f in alone.selected.tolist() if alone.scores[f] > alone.scores[5]]
-    assert found.selected[1:].tolist()[: len(better)] == better and better
+    assert selection.selected[1:].tolist()[: len(better)] == better and better
 
 
 def test_fcbf_with_a_kept_column_removes_its_copy_and_what_is_worse():
@@ -90,12 +90,12 @@ def test_fcbf_with_a_kept_column_removes_its_copy_and_what_is_worse():
 
 
 def test_pair_weights_by_hand(table):
-    found = fsframe.selectors["mim"](pairs="synergy").select(table("tiny"))
-    pairs = found.pair_weights
+    selection = fsframe.selectors["mim"](pairs="synergy").select(table("tiny"))
+    pairs = selection.pair_weights
     # y = x3 xor x4: nothing alone, one bit together; x0 and its copy tell the same twice.
     assert_allclose(pairs.matrix[3, 4], 1.0, atol=1e-12)
     assert_allclose(pairs.matrix[0, 1], -0.4564355568004036, atol=1e-12)
-    assert_allclose(np.diagonal(pairs.matrix), found.scores, atol=1e-12)
+    assert_allclose(np.diagonal(pairs.matrix), selection.scores, atol=1e-12)
     assert pairs.top(1)[0][:2] == (3, 4)
 
 
@@ -111,9 +111,9 @@ def test_joint_pair_weights_are_joint_information(table):
 
 
 def test_pairs_of_the_selected_only(table):
-    found = fsframe.selectors["jmi"](pairs="joint", pair_columns="selected", top=3)
-    found = found.select(table("m1"))
-    assert_array_equal(found.pair_weights.columns, np.sort(found.selected))
+    result = fsframe.selectors["jmi"](pairs="joint", pair_columns="selected", top=3)
+    result = result.select(table("m1"))
+    assert_array_equal(result.pair_weights.columns, np.sort(result.selected))
 
 
 def test_pairs_that_do_not_fit_say_what_to_do(table):
@@ -135,9 +135,9 @@ def signals(n=600, p=30, seed=0, strength=0.6):
 
 @pytest.mark.parametrize("test", ["g", "permutation"])
 def test_significance_keeps_the_signals_and_no_noise(test):
-    found = fsframe.selectors["mrmr"](stop="significant", test=test).select(signals())
-    assert sorted(found.selected.tolist()) == [4, 9]
-    p = found.tables["stopping_tests"][:, 2]
+    selection = fsframe.selectors["mrmr"](stop="significant", test=test).select(signals())
+    assert sorted(selection.selected.tolist()) == [4, 9]
+    p = selection.tables["stopping_tests"][:, 2]
     assert (p[:2] <= 0.05).all() and p[2] > 0.05
 
 
@@ -158,8 +158,8 @@ def test_pure_noise_is_selected_about_as_often_as_alpha_says(test):
 def test_nothing_significant_is_an_empty_selection_with_the_reason():
     rng = np.random.default_rng(3)
     data = Dataset.from_arrays(rng.integers(0, 3, (100, 5)), rng.integers(0, 2, 100))
-    found = fsframe.selectors["jmi"](stop="significant", alpha=1e-6).select(data)
-    assert found.selected.size == 0 and "nothing was selected" in found.warnings[-1]
+    selection = fsframe.selectors["jmi"](stop="significant", alpha=1e-6).select(data)
+    assert selection.selected.size == 0 and "nothing was selected" in selection.warnings[-1]
 
 
 def test_top_limits_what_a_stopping_rule_allows():
@@ -225,10 +225,10 @@ def test_mim_estimates_without_bins_and_says_that_they_are_estimates():
     rng = np.random.default_rng(4)
     X = np.c_[rng.normal(size=(500, 2)), rng.integers(0, 3, 500)]
     y = (X[:, 1] > 0).astype(int)
-    found = Mim(estimator="knn", top=1).select(Dataset.from_arrays(X, y))
-    assert found.selected.tolist() == [1]
-    assert_allclose(found.scores[1], 1.0, atol=0.05)
-    assert "is estimated from nearest neighbours" in found.warnings[0]
+    selection = Mim(estimator="knn", top=1).select(Dataset.from_arrays(X, y))
+    assert selection.selected.tolist() == [1]
+    assert_allclose(selection.scores[1], 1.0, atol=0.05)
+    assert "is estimated from nearest neighbours" in selection.warnings[0]
     target = Dataset.from_arrays(X, X[:, 0] + 0.1 * rng.normal(size=500))
     assert Mim(estimator="knn", top=1).select(target).selected.tolist() == [0]
 
@@ -272,18 +272,18 @@ def test_mrmr_without_bins_equals_the_formula_on_estimates(holes):
         values = [relevance[j] - np.mean([shared(j, s) for s in order]) for j in left]
         order.append(left[int(np.argmax(values))])
         scores.append(max(values))
-    found = Mrmr(estimator="knn", missing="pairwise", top=4).select(Dataset.from_arrays(X, y))
-    assert found.selected.tolist() == order
-    assert_allclose(found.scores[order], scores, atol=1e-12)
+    selection = Mrmr(estimator="knn", missing="pairwise", top=4).select(Dataset.from_arrays(X, y))
+    assert selection.selected.tolist() == order
+    assert_allclose(selection.scores[order], scores, atol=1e-12)
     # The near copy of a selected feature comes after the others.
-    assert {0, 1} - set(found.selected[:3].tolist())
+    assert {0, 1} - set(selection.selected[:3].tolist())
 
 
 def test_a_given_feature_without_bins_makes_its_copy_redundant():
     X, y = gaussians()
     data = Dataset.from_arrays(X, y)
-    found = Mrmr(estimator="knn", given=["f1"], stop="positive").select(data)
-    assert found.selected[0] == 0 and 1 not in found.selected
+    selection = Mrmr(estimator="knn", given=["f1"], stop="positive").select(data)
+    assert selection.selected[0] == 0 and 1 not in selection.selected
 
 
 ESTIMATED = ["mifs", "mrmr", "jmi", "cmim", "icap", "cife", "condred", "betagamma", "jmim"]

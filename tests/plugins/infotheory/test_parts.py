@@ -35,10 +35,10 @@ def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(tmp_path, monkey
     far = rng.choice([0.0, 1000.0, 1001.0], ROWS)
     real, y = rng.normal(size=ROWS), rng.integers(0, 2, ROWS)
     frame = polars.DataFrame({"far": far, "real": real, "y": y})
-    found = Discretiser().learn_columns(divided(frame, tmp_path / "p", (1, 400)), 0, 2)
+    result = Discretiser().learn_columns(divided(frame, tmp_path / "p", (1, 400)), 0, 2)
     expected = Discretiser().learn(fsframe.read(frame))
     for name, values in expected.tables().items():
-        np.testing.assert_array_equal(found.tables()[name], values, err_msg=name)
+        np.testing.assert_array_equal(result.tables()[name], values, err_msg=name)
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
@@ -50,9 +50,9 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target, tmp_path):
     expected = method.select(fsframe.read(frame))
     for k, memory in enumerate((1 << 30, 120 * ROWS)):
         data = divided(frame, tmp_path / str(k), (1, 300))
-        found = method.select(data, run=Run(memory=memory))
-        assert found.scores.tobytes() == expected.scores.tobytes()
-        assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
+        selection = method.select(data, run=Run(memory=memory))
+        assert selection.scores.tobytes() == expected.scores.tobytes()
+        assert selection.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
     with pytest.raises(RequestError, match="use chi2 or mim"):
         method.select(data, run=Run(memory=100 * ROWS))
 
@@ -60,8 +60,8 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target, tmp_path):
 def test_numeric_targets_and_bytes_are_taken(tmp_path):
     frame = mixed_table("kind").with_columns(y=polars.col("y") + polars.col("real0"))
     chain = Chain.parse("jmi:top=4,missing=level")
-    found = chain.select(divided(frame, tmp_path / "a", (300,)))
-    np.testing.assert_array_equal(found.selected, chain.select(fsframe.read(frame)).selected)
+    selection = chain.select(divided(frame, tmp_path / "a", (300,)))
+    np.testing.assert_array_equal(selection.selected, chain.select(fsframe.read(frame)).selected)
     small = frame.select(polars.col("^code.*$").cast(polars.UInt8), "y")
     data = divided(small, tmp_path / "b", (300,))
     assert data.matrix.dtype == np.uint8
@@ -88,10 +88,10 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path):
         expected, _ = encode(fsframe.read(frame), rule)
         digests = []
         for data in (by_row, by_column):
-            found = encode_parts(data, rule, Run(memory=1 << 17))[0]
-            np.testing.assert_array_equal(found.relevance, expected.relevance)
+            result = encode_parts(data, rule, Run(memory=1 << 17))[0]
+            np.testing.assert_array_equal(result.relevance, expected.relevance)
             digests.append(
-                [path.read_bytes() for path in sorted(found.shards.form.folder.glob("*.s*"))]
+                [path.read_bytes() for path in sorted(result.shards.form.folder.glob("*.s*"))]
             )
         assert digests[0] == digests[1]
 

@@ -70,11 +70,11 @@ def poisson_deviance(table: np.ndarray) -> float:
 )
 def test_every_pair_agrees_with_the_plain_method(classes, missing, n):
     data = mixed_table(5, n, classes, missing)
-    found = all_pairs(data)
+    result = all_pairs(data)
     listed = {
         tuple(pair): (g2, df, log_p)
         for pair, g2, df, log_p in zip(
-            found.pairs.tolist(), found.statistic, found.freedom, found.log_p, strict=True
+            result.pairs.tolist(), result.statistic, result.freedom, result.log_p, strict=True
         )
     }
     codes = plain_codes(data)

@@ -42,9 +42,9 @@ def listed(found: fsframe.Selection) -> list[tuple[int, int]]:
 def test_one_exclusive_or_comes_first_and_is_all_that_is_kept():
     first, kept = 0, 0
     for seed in range(10):
-        found = Interactions().select(xor(seed))
-        first += listed(found)[0] == (0, 1)
-        kept += sorted(found.selected.tolist()) == [0, 1]
+        selection = Interactions().select(xor(seed))
+        first += listed(selection)[0] == (0, 1)
+        kept += sorted(selection.selected.tolist()) == [0, 1]
     assert first == 10
     assert kept >= 8
 
@@ -55,8 +55,8 @@ def test_what_only_adds_up_is_no_interaction():
         rng, X = table(seed)
         for log_odds in (1e9 * (X[:, 0] + X[:, 1]), 1.5 * (X[:, 0] + X[:, 1])):
             y = (rng.random(400) < 0.5 * (1 + np.tanh(log_odds / 2))).astype(int)
-            found = Interactions().select(Dataset.from_arrays(X, y))
-            ps.append(found.tables["p_values"][listed(found).index((0, 1))])
+            selection = Interactions().select(Dataset.from_arrays(X, y))
+            ps.append(selection.tables["p_values"][listed(selection).index((0, 1))])
     assert np.median(ps) > 0.2 and min(ps) > 0.005
 
 
@@ -65,9 +65,9 @@ def test_level_holds_where_chi_squared_does_not():
     for seed in range(25):
         rng, X = table(seed, 60, 8)
         y = (rng.random(60) < 1 / (1 + np.exp(-1.5 * X[:, 0]))).astype(int)
-        found = Interactions(draws=100).select(Dataset.from_arrays(X, y), seed=seed)
-        plain.append(np.mean(found.tables["chi2_p_values"] <= 0.05))
-        reported.append(np.mean(found.tables["p_values"] <= 0.05))
+        selection = Interactions(draws=100).select(Dataset.from_arrays(X, y), seed=seed)
+        plain.append(np.mean(selection.tables["chi2_p_values"] <= 0.05))
+        reported.append(np.mean(selection.tables["p_values"] <= 0.05))
     error = np.std(reported, ddof=1) / np.sqrt(25)
     assert np.mean(plain) > 0.05 + 2 * error
     assert abs(np.mean(reported) - 0.05) <= 2 * error
@@ -76,12 +76,12 @@ def test_level_holds_where_chi_squared_does_not():
 def test_nothing_is_kept_of_noise_and_the_warning_says_how_near_the_best_pair_is():
     rng, X = table(4)
     data = Dataset.from_arrays(X, rng.integers(0, 2, 400))
-    found = Interactions().select(data)
-    assert not found.selected.size
-    assert "none of 45 pairs interacts significantly" in found.warnings[0]
-    assert "top=" in found.warnings[0]
+    selection = Interactions().select(data)
+    assert not selection.selected.size
+    assert "none of 45 pairs interacts significantly" in selection.warnings[0]
+    assert "top=" in selection.warnings[0]
     kept = Interactions(top=2).select(data)
-    assert sorted(kept.selected.tolist()) == sorted(listed(found)[0])
+    assert sorted(kept.selected.tolist()) == sorted(listed(selection)[0])
     assert "top=" not in kept.warnings[0]
 
 
@@ -97,26 +97,26 @@ def test_q_is_scipys_when_all_tests_are_given_and_counts_those_that_are_not(meth
 
 
 def test_cells_tell_the_direction():
-    found = Interactions(bins=2).select(xor(4))
-    cells = found.tables["cells"]
+    selection = Interactions(bins=2).select(xor(4))
+    cells = selection.tables["cells"]
     first = cells[:, 0] == 0
-    assert (found.tables["pairs"][0] == [0, 1]).all() and first.sum() == 8
+    assert (selection.tables["pairs"][0] == [0, 1]).all() and first.sum() == 8
     for (_, i, j, k), log_odds in zip(
-        cells[first], found.tables["cell_log_odds"][first], strict=True
+        cells[first], selection.tables["cell_log_odds"][first], strict=True
     ):
         # Equal signs make class 1.
         assert (log_odds > 1) == ((i == j) == (k == 1))
-    assert found.tables["cell_counts"][first].sum() == 400
-    assert found.tables["cell_expected"][first].sum() == pytest.approx(400)
+    assert selection.tables["cell_counts"][first].sum() == 400
+    assert selection.tables["cell_expected"][first].sum() == pytest.approx(400)
 
 
 def test_columns_that_say_the_same_are_no_pair():
     data = xor(6)
     X = np.column_stack([data.X, data.X[:, 3], np.full(400, 2.0)])
-    found = Interactions().select(Dataset.from_arrays(X, data.y))
-    assert (3, 10) not in listed(found)
-    assert found.scores[3] == found.scores[10]
-    assert found.scores[11] == 0.0
+    selection = Interactions().select(Dataset.from_arrays(X, data.y))
+    assert (3, 10) not in listed(selection)
+    assert selection.scores[3] == selection.scores[10]
+    assert selection.scores[11] == 0.0
 
 
 def test_numeric_target_without_calibration_is_an_f_test_of_the_product():
@@ -125,9 +125,11 @@ def test_numeric_target_without_calibration_is_an_f_test_of_the_product():
     X[::11, 2] = np.nan
     y = X[:, 0] + 0.5 * X[:, 0] * X[:, 1] + rng.normal(size=120)
     data = Dataset.from_arrays(X, y, categorical=[5])
-    found = Interactions(calibrate=0).select(data)
-    assert listed(found)[0] == (0, 1) and set(found.selected[:2].tolist()) == {0, 1}
-    for pair, f, p in zip(listed(found), found.tables["f"], found.tables["p_values"], strict=True):
+    selection = Interactions(calibrate=0).select(data)
+    assert listed(selection)[0] == (0, 1) and set(selection.selected[:2].tolist()) == {0, 1}
+    for pair, f, p in zip(
+        listed(selection), selection.tables["f"], selection.tables["p_values"], strict=True
+    ):
         a, b = (X[:, column] for column in pair)
         known = ~np.isnan(a) & ~np.isnan(b)
         a, b, target = a[known], b[known], y[known]
@@ -155,8 +157,8 @@ def test_instance_weights_are_said_to_be_left_out():
     upstream = fsframe.Selection(
         selected=range(10), scores=np.ones(10), instance_weights=np.linspace(0.5, 2, 400)
     )
-    found = Interactions().select(xor(0), upstream)
-    assert any("instance weights" in warning for warning in found.warnings)
+    selection = Interactions().select(xor(0), upstream)
+    assert any("instance weights" in warning for warning in selection.warnings)
 
 
 def test_npfs_tests_which_pairs_recur():
@@ -207,10 +209,10 @@ def test_curvature_and_unequal_variance_are_no_interactions_and_are_said(kind):
 
 def test_a_true_product_is_found_with_its_size():
     for seed in range(6):
-        found = Interactions().select(Dataset.from_arrays(*_numeric("product", seed)))
-        assert found.tables["pairs"][0].tolist() == [0, 1]
-        assert not any("f1 × f2" in note for note in found.warnings)
-        effect, error = found.tables["effect"][0], found.tables["standard_error"][0]
+        selection = Interactions().select(Dataset.from_arrays(*_numeric("product", seed)))
+        assert selection.tables["pairs"][0].tolist() == [0, 1]
+        assert not any("f1 × f2" in note for note in selection.warnings)
+        effect, error = selection.tables["effect"][0], selection.tables["standard_error"][0]
         assert abs(effect - 1.0) <= 3 * error + 0.1 and 0.03 < error < 0.2
 
 
@@ -247,8 +249,10 @@ def test_an_interaction_is_found_beside_a_covariate():
     data = xor(5)
     X = np.column_stack([data.X, np.random.default_rng(0).integers(0, 2, 400)])
     table = Dataset.from_arrays(X, data.y).with_roles(adjust="f11")
-    found = Interactions().select(table)
-    assert found.tables["pairs"][0].tolist() == [0, 1] and found.tables["q_values"][0] < 0.01
+    selection = Interactions().select(table)
+    assert (
+        selection.tables["pairs"][0].tolist() == [0, 1] and selection.tables["q_values"][0] < 0.01
+    )
 
 
 def test_size_of_an_interaction_of_classes_is_the_change_of_log_odds():
@@ -276,8 +280,8 @@ def test_by_works_with_a_constant_and_a_copied_column(numeric):
     data = Dataset.from_arrays(X, y if numeric else (y > 0).astype(int))
     with np.errstate(all="raise"):
         for columns in ([0, 1, 2], [0, 2], [2]):
-            found = Interactions(correction="by").select(data.take_columns(columns))
-            assert found.selected.size == 0
+            selection = Interactions(correction="by").select(data.take_columns(columns))
+            assert selection.selected.size == 0
 
 
 # Pairs tested on rows that did not choose them; rows of one person, and tables in parts
@@ -320,15 +324,15 @@ def test_the_base_sees_one_half_and_the_test_the_other():
             return [Selection(selected=[3, 7, 11], scores=scores) for _ in counts]
 
     data = noise(0)
-    found = InteractionsSplit().select_wrapped(Look(), data, None, Run())
-    choosing = found.tables["choosing_rows"]
+    result = InteractionsSplit().select_wrapped(Look(), data, None, Run())
+    choosing = result.tables["choosing_rows"]
     np.testing.assert_array_equal(seen[0][0], choosing.astype(int))
     rest = data.take_rows(np.flatnonzero(~choosing))
     alone = fsframe.selectors["interactions"]().test_pairs(
         rest, np.array([3, 7, 11]), np.empty((0, 2), np.intp), 0, Run().child(2)
     )
-    np.testing.assert_array_equal(found.tables["pairs"], alone.pairs)
-    np.testing.assert_array_equal(found.tables["p_values"], alone.p_values)
+    np.testing.assert_array_equal(result.tables["pairs"], alone.pairs)
+    np.testing.assert_array_equal(result.tables["p_values"], alone.p_values)
 
 
 def test_an_interaction_is_found_and_reported_as_the_answers_own_test():
@@ -346,15 +350,22 @@ def test_an_interaction_is_found_and_reported_as_the_answers_own_test():
 
 
 def test_a_base_behind_stages_that_saw_all_rows_is_warned_of():
-    found = Chain.parse("mim:top=8 interactions-split:base=relieff:top=4").select(noise(2), seed=0)
-    assert any("used all rows" in text for text in found.warnings)
+    selection = Chain.parse("mim:top=8 interactions-split:base=relieff:top=4").select(
+        noise(2), seed=0
+    )
+    assert any("used all rows" in text for text in selection.warnings)
     few = Chain.parse("relieff:top=1 interactions-split").select(noise(2), seed=0)
     assert any("no pair to test" in text for text in few.warnings) and not few.selected.size
 
 
 def test_a_base_that_keeps_nothing_leaves_no_pair_to_test():
-    found = Chain.parse("interactions-split:base=interactions:alpha=1e-9").select(noise(2), seed=0)
-    assert any("no pair to test" in text for text in found.warnings) and not found.selected.size
+    selection = Chain.parse("interactions-split:base=interactions:alpha=1e-9").select(
+        noise(2), seed=0
+    )
+    assert (
+        any("no pair to test" in text for text in selection.warnings)
+        and not selection.selected.size
+    )
 
 
 # Rows of one person are tested by their means
@@ -367,11 +378,11 @@ def test_the_result_is_that_of_the_table_of_means():
     data = people(0, 60, 4, 6)
     means = data.X.reshape(60, 4, 6).mean(axis=1)
     plain = Dataset.from_arrays(means, data.y[::4])
-    found = fsframe.selectors["interactions"](top=3).select(data, seed=1)
+    selection = fsframe.selectors["interactions"](top=3).select(data, seed=1)
     same = fsframe.selectors["interactions"](top=3).select(plain, seed=1)
-    np.testing.assert_array_equal(found.selected, same.selected)
-    np.testing.assert_allclose(found.tables["g2"], same.tables["g2"])
-    assert any("means of 60 groups (person)" in text for text in found.warnings)
+    np.testing.assert_array_equal(selection.selected, same.selected)
+    np.testing.assert_allclose(selection.tables["g2"], same.tables["g2"])
+    assert any("means of 60 groups (person)" in text for text in selection.warnings)
 
 
 def test_categories_gaps_and_counts_of_groups():
@@ -379,9 +390,9 @@ def test_categories_gaps_and_counts_of_groups():
     data = Dataset.from_arrays(
         X, [0, 0, 1, 1, 1, 1], categorical=[0], groups=[4, 4, 9, 9, 2, 2], group_name="who"
     )
-    found = with_group_means(data, "interactions")  # in the order of the groups' names
-    np.testing.assert_array_equal(found.X, [[3.0, 7.0], [1.0, 3.0], [0.0, np.nan]])
-    assert found.y.tolist() == [1, 0, 1] and found.groups is None
+    result = with_group_means(data, "interactions")  # in the order of the groups' names
+    np.testing.assert_array_equal(result.X, [[3.0, 7.0], [1.0, 3.0], [0.0, np.nan]])
+    assert result.y.tolist() == [1, 0, 1] and result.groups is None
     drawn = with_group_means(data.with_counts(np.array([2, 2, 1, 1, 0, 0])), "interactions")
     assert drawn.counts is not None and drawn.counts.tolist() == [0, 2, 1]
     with pytest.raises(DataError, match="splits rows of one 'who'"):
@@ -405,9 +416,9 @@ def test_labels_dealt_again_over_few_people_name_no_pair():
     named, least = 0, 1.0
     for _ in range(5):
         table = Dataset.from_arrays(data.X, rng.permutation(data.y))
-        found = fsframe.selectors["interactions"]().select(table)
-        named += int(found.tables["q_values"][0] <= 0.05)
-        least = min(least, float(found.tables["p_values"][0]))
+        selection = fsframe.selectors["interactions"]().select(table)
+        named += int(selection.tables["q_values"][0] <= 0.05)
+        least = min(least, float(selection.tables["p_values"][0]))
     # With a gamma tail fitted to so few values, five of 15 name a pair, one at p = 4e-11.
     assert named == 0 and least > 1 / 1848
 
@@ -421,7 +432,7 @@ def test_pairs_after_a_chain_are_tested_as_in_memory(tmp_path):
     frame = mixed_table(*WITHOUT, "gap", "kind", "same")
     chain = Chain.parse("jmi:top=4,pairs=synergy")
     whole = chain.run(fsframe.read(frame)).pair_tests
-    found = chain.run(divided(frame, tmp_path / "p", (150,))).pair_tests
+    result = chain.run(divided(frame, tmp_path / "p", (150,))).pair_tests
     assert len(whole.tests.p_values) >= 6
-    assert found.tests.p_values.tobytes() == whole.tests.p_values.tobytes()
-    assert found.digest == whole.digest
+    assert result.tests.p_values.tobytes() == whole.tests.p_values.tobytes()
+    assert result.digest == whole.digest

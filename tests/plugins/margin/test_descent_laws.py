@@ -69,20 +69,20 @@ def test_cost_and_gradient_equal_their_definitions(table, sigma, weighted):
     assert point.cost == pytest.approx(cost, rel=1e-9, abs=1e-10 * len(y) * (q_size + sigma))
     # exponents of size q/σ carry an error of that size times the unit roundoff
     slack = 1e-10 + 1e-15 * q_size / sigma
-    found = space.gradient(point, sigma)
-    assert np.abs(found - gradient).max() <= slack * (1 + (X.max() - X.min()) ** 2 * len(y))
+    result = space.gradient(point, sigma)
+    assert np.abs(result - gradient).max() <= slack * (1 + (X.max() - X.min()) ** 2 * len(y))
 
 
 @examples(60)
 @given(tables(), SIGMAS, st.sampled_from(["elementwise", "psd", "psd-clip"]))
 def test_cost_never_increases_with_the_line_search(table, sigma, rule):
     X, y, W, _ = table
-    found = descend(PairSpace(X, y), W, sigma, rule=rule, max_iter=30, tol=0.0)
-    assert np.isfinite(found.weights).all()
-    assert np.all(np.diff(found.cost) < 0)
-    assert np.linalg.norm(found.weights) == pytest.approx(1.0, abs=1e-9)
+    fit = descend(PairSpace(X, y), W, sigma, rule=rule, max_iter=30, tol=0.0)
+    assert np.isfinite(fit.weights).all()
+    assert np.all(np.diff(fit.cost) < 0)
+    assert np.linalg.norm(fit.weights) == pytest.approx(1.0, abs=1e-9)
     if rule != "psd":
-        assert (found.weights >= 0).all()
+        assert (fit.weights >= 0).all()
 
 
 @examples(30)
@@ -98,13 +98,13 @@ def test_a_descent_that_ends_before_its_second_half_is_pruned_all_the_same(
 ):
     X, y, W, _ = table
     threshold = 1 / X.shape[1]
-    found = descend(
+    fit = descend(
         PairSpace(X, y), W, sigma, rule=rule, line_search=line_search, max_iter=30, tol=0.1,
         prune_below=threshold, prune_from=begin,
     )  # fmt: skip
-    held = found.weights[found.weights != 0]
+    held = fit.weights[fit.weights != 0]
     assert held.min() >= min(threshold, held.max()) - 1e-12
-    assert len(found.cost) == len(found.gap) == len(found.step) == found.iterations + 1
+    assert len(fit.cost) == len(fit.gap) == len(fit.step) == fit.iterations + 1
 
 
 @examples(30)
@@ -131,9 +131,9 @@ def test_pairs_without_a_share_are_left_out_of_the_gradient_and_nothing_is_lost(
     W = np.eye(9) / 3
     space = PairSpace(X, y)
     point = space.point(W, 0.02)
-    found = space.gradient(point, 0.02)
+    result = space.gradient(point, 0.02)
     _, wanted = plain.immigrate_cost(X, y, W, 0.02)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(result, wanted, rtol=1e-12, atol=1e-11)
 
 
 @examples(30)
@@ -211,9 +211,9 @@ def test_streamed_passes_over_many_rows_equal_stored_ones(sigma, linear, zeros):
     np.testing.assert_allclose(a.log_hits, b.log_hits, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(a.log_misses, b.log_misses, rtol=1e-12, atol=1e-12)
     wanted = stored.gradient(a, sigma)
-    found = streamed.gradient(b, sigma)
+    result = streamed.gradient(b, sigma)
     # a share of the far row has a relative error of q/σ roundings, and meets squares of 15
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * 15**2)
+    np.testing.assert_allclose(result, wanted, rtol=1e-11, atol=1e-11 * 15**2)
 
 
 def test_a_row_far_away_is_measured_with_a_shift_and_no_other(monkeypatch):
@@ -280,8 +280,8 @@ def test_margins_are_those_of_the_formula_whatever_the_sizes_of_classes(table):
     X, y = table
     space = PairSpace(X, y, linear=True)
     w = np.random.default_rng(0).dirichlet(np.ones(6))
-    found = soft_margins(space, space.point(w, 0.6), 0.6)
-    np.testing.assert_allclose(found, plain_margins(X, y, w, 0.6)[space.order], atol=1e-12)
+    result = soft_margins(space, space.point(w, 0.6), 0.6)
+    np.testing.assert_allclose(result, plain_margins(X, y, w, 0.6)[space.order], atol=1e-12)
     # Without weights all rows are equally near, and no margin depends on how many there are.
     nothing = space.point(np.zeros(6), 0.6)
     np.testing.assert_allclose(soft_margins(space, nothing, 0.6), 0.0, atol=1e-12)
@@ -298,8 +298,8 @@ def test_the_gradient_is_that_of_the_cost(table, name):
 
     steps = h * np.eye(6)
     wanted = [(cost(w + step) - cost(w - step)) / (2 * h) for step in steps]
-    found = gradient_of_loss(space, space.point(w, sigma), sigma, name)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    result = gradient_of_loss(space, space.point(w, sigma), sigma, name)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_losses_and_their_slopes():
@@ -319,25 +319,25 @@ def test_losses_and_their_slopes():
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_informative_columns_have_the_largest_weights(table, name):
     X, y = table
-    found = Im4e(loss=name, line_search=True).select(Dataset.from_arrays(X, y))
-    assert set(np.argsort(-found.weights)[:2]) == {1, 4}
-    assert found.weights.sum() == pytest.approx(1.0)
-    assert (np.diff(found.tables["cost"]) <= 1e-12).all()
+    selection = Im4e(loss=name, line_search=True).select(Dataset.from_arrays(X, y))
+    assert set(np.argsort(-selection.weights)[:2]) == {1, 4}
+    assert selection.weights.sum() == pytest.approx(1.0)
+    assert (np.diff(selection.tables["cost"]) <= 1e-12).all()
 
 
 @pytest.mark.parametrize("name", ["logistic", "hinge", "sigmoid"])
 def test_l1_ends_where_no_column_gains(table, name):
     X, y = table
     space, sigma, l1 = PairSpace(X, y, linear=True), 1.0, 0.05
-    found = descend_sparse(
+    result = descend_sparse(
         space, np.full(6, 1 / 6), sigma, loss_name=name, l1=l1, max_iter=2000, tol=1e-13
     )
-    assert (np.diff(found.cost) <= 0).all()
-    w = found.weights
+    assert (np.diff(result.cost) <= 0).all()
+    w = result.weights
     assert (w >= 0).all() and 0 < np.count_nonzero(w) < 6
     if name == "hinge":
         return  # Its minimum may lie in a kink, where the gradient is not zero.
-    slope = gradient_of_loss(space, found.point, sigma, name) / space.total + l1
+    slope = gradient_of_loss(space, result.point, sigma, name) / space.total + l1
     assert np.abs(slope[w > 0]).max() < 2e-3
     assert slope[w == 0].min() > -2e-3
 
@@ -357,8 +357,8 @@ def test_l1_leaves_out_more_the_larger_it_is_and_predicts_with_what_it_keeps(tab
 def test_the_result_has_the_neighbourhoods_of_the_descent(table):
     X, y = table
     data = Dataset.from_arrays(X, y)
-    found = Im4e(loss="logistic", l1=0.05, standardize=False, sigma=0.9).select(data)
-    assert found.weights.sum() == pytest.approx(1.0)
+    selection = Im4e(loss="logistic", l1=0.05, standardize=False, sigma=0.9).select(data)
+    assert selection.weights.sum() == pytest.approx(1.0)
     space = PairSpace(X, y, linear=True)
     raw = descend_sparse(space, np.full(6, 1 / 6), 0.9, loss_name="logistic", l1=0.05).weights
-    np.testing.assert_allclose(found.weights / found.model["sigma"], raw / 0.9, rtol=1e-12)
+    np.testing.assert_allclose(selection.weights / selection.model["sigma"], raw / 0.9, rtol=1e-12)

@@ -57,8 +57,8 @@ def descents(X, y, sigma, memory, penalty=0.0, threads=1):
     dense = descend(PairSpace(X, y), np.eye(A) / np.sqrt(A), sigma, penalty=penalty, max_iter=12)
     pairs = ImplicitPairs(PairSpace(X, y, threads=threads), memory)
     start = ImplicitWeights(np.full(A, A**-0.5))
-    found = descend(pairs, start, sigma, penalty=penalty, max_iter=12)
-    return dense, pairs, found
+    fit = descend(pairs, start, sigma, penalty=penalty, max_iter=12)
+    return dense, pairs, fit
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -185,16 +185,18 @@ def test_screening_inside_immigrate_equals_im4e_before_it(wide):
 def test_screened_features_can_come_back_as_diagonal_terms(wide):
     X, y = wide
     data = Dataset.from_arrays(X, y)
-    found = Immigrate(screen=4.0, screened="diagonal").select(data)
+    selection = Immigrate(screen=4.0, screened="diagonal").select(data)
     dropped = Immigrate(screen=4.0).select(data)
     paired = np.flatnonzero(dropped.scores > 0)
     assert 1 < len(paired) < 90
-    margin = found.tables["margin"][0]
-    np.testing.assert_allclose(found.scores.sum(), margin)
+    margin = selection.tables["margin"][0]
+    np.testing.assert_allclose(selection.scores.sum(), margin)
     alone = np.setdiff1d(np.arange(90), paired)
-    assert found.scores[alone].max() > 0
-    np.testing.assert_allclose(found.scores[alone], margin * found.tables["main-effect"][alone])
-    assert np.all(np.diff(found.tables["cost"]) < 0)
+    assert selection.scores[alone].max() > 0
+    np.testing.assert_allclose(
+        selection.scores[alone], margin * selection.tables["main-effect"][alone]
+    )
+    assert np.all(np.diff(selection.tables["cost"]) < 0)
 
 
 @pytest.fixture(scope="module")
@@ -316,8 +318,8 @@ def test_new_rows_with_levels_that_training_rows_lack_are_one_step_from_all():
         q = _differences(rows, X) @ w
         f = np.exp(-q / 0.9)
         expected = [(f * q)[:, y == c].sum(axis=1) / f[:, y == c].sum(axis=1) for c in range(3)]
-        found = class_distances(space, w, 0.9, rows, 3)
-        assert found == pytest.approx(np.array(expected).T, rel=1e-9)
+        result = class_distances(space, w, 0.9, rows, 3)
+        assert result == pytest.approx(np.array(expected).T, rel=1e-9)
 
 
 def test_weights_by_tiles_and_a_diagonal_rest_descend_as_the_whole_matrix_does():
@@ -419,10 +421,10 @@ def test_the_k_nearest_come_in_groups_of_equals_by_index():
             others = [j for j in range(n) if j != i]
             left = np.empty((1, k), dtype=np.intp)
             k_nearest(x[None, others], np.zeros(1), x[None, [i]], np.ones(1), left)
-            found = np.array(others)[left[0]].tolist()
+            result = np.array(others)[left[0]].tolist()
             gap = np.abs(np.round(x) - np.round(x[i]))
             # rows equal but for rounding are at distances of that size, whose order is their own
             far = [j for j in others if gap[j] > 0]
             near = [j for j in others if gap[j] == 0]
             order = sorted(far, key=lambda j, gap=gap: (gap[j], j))
-            assert found[len(near) :] == order[: max(0, k - len(near))]
+            assert result[len(near) :] == order[: max(0, k - len(near))]

@@ -60,22 +60,22 @@ def test_exact_steps_of_im4e_on_the_simplex(table, penalty):
     X, y, data = table
     for updates in (1, 3):
         # tol=0: every update is made; the last one is asked for where it has the lowest cost.
-        found = Im4e(sigma=1.5, penalty=penalty, max_iter=updates, tol=0, standardize=False).select(
-            data
-        )
+        selection = Im4e(
+            sigma=1.5, penalty=penalty, max_iter=updates, tol=0, standardize=False
+        ).select(data)
         steps = [plain.im4e(X, y, 1.5, k, penalty) for k in range(updates + 1)]
         D = np.abs(X[:, None] - X[None])
         costs = [plain.coefficients(D @ w, y, 1.5)[0] + penalty * w @ w for w in steps]
-        np.testing.assert_allclose(found.tables["cost"], costs[: len(found.tables["cost"])])
-        np.testing.assert_allclose(found.weights, steps[int(np.argmin(costs))], atol=1e-9)
+        np.testing.assert_allclose(selection.tables["cost"], costs[: len(selection.tables["cost"])])
+        np.testing.assert_allclose(selection.weights, steps[int(np.argmin(costs))], atol=1e-9)
 
 
 def test_margins_and_entropies_of_rows(table):
     X, y, data = table
-    found = Im4e(sigma=0.7, margins=True, standardize=False).select(data)
-    wanted = plain.margins_of_rows(X, y, found.weights, 0.7)
+    selection = Im4e(sigma=0.7, margins=True, standardize=False).select(data)
+    wanted = plain.margins_of_rows(X, y, selection.weights, 0.7)
     for name, values in zip(("margins", "hit-entropy", "miss-entropy"), wanted, strict=True):
-        np.testing.assert_allclose(found.tables[name], values, atol=1e-12)
+        np.testing.assert_allclose(selection.tables[name], values, atol=1e-12)
     counts = np.random.default_rng(0).integers(1, 4, size=len(y))
     method = Im4e(sigma=0.7, margins=True, max_iter=0, standardize=False)
     drawn = method.select(data.with_counts(counts)).tables
@@ -89,34 +89,36 @@ def test_margins_and_entropies_of_rows(table):
 
 def test_a_row_without_a_hit_has_no_margin():
     X = np.arange(8.0).reshape(4, 2) ** 1.5
-    found = Im4e(margins=True).select(Dataset.from_arrays(X, [0, 0, 0, 1]))
-    assert np.isnan(found.tables["margins"]).tolist() == [False, False, False, True]
+    selection = Im4e(margins=True).select(Dataset.from_arrays(X, [0, 0, 0, 1]))
+    assert np.isnan(selection.tables["margins"]).tolist() == [False, False, False, True]
 
 
 def test_steps_of_simba(table):
     X, y, data = table
-    found = Simba(order="given", standardize=False).select(data)
+    selection = Simba(order="given", standardize=False).select(data)
     wanted = plain.simba(X, y, range(len(y)))
-    np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
+    np.testing.assert_allclose(selection.tables["raw-weights"], wanted, rtol=1e-10)
     one, other = (Simba(step=step).select(data, seed=0).scores for step in ("1/n", 1 / 30))
     np.testing.assert_array_equal(one, other)
     omega = plain.mbiw(X, y)
     for scale, each in (("sum", omega), ("mean", omega * len(y))):
-        found = SimbaMbiw(strategy="order", instance_scale=scale, standardize=False).select(data)
+        selection = SimbaMbiw(strategy="order", instance_scale=scale, standardize=False).select(
+            data
+        )
         wanted = plain.simba(X, y, np.argsort(-omega, kind="stable"), each)
-        np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
+        np.testing.assert_allclose(selection.tables["raw-weights"], wanted, rtol=1e-10)
 
 
 def test_instance_weights(table):
     X, y, data = table
-    found = Mbiw(standardize=False).select(data)
-    np.testing.assert_allclose(found.instance_weights, plain.mbiw(X, y), rtol=1e-10)
+    selection = Mbiw(standardize=False).select(data)
+    np.testing.assert_allclose(selection.instance_weights, plain.mbiw(X, y), rtol=1e-10)
 
 
 def test_lfe(table):
     X, y, data = table
-    found = Lfe(standardize=False).select(data)
-    np.testing.assert_allclose(found.model["W"], plain.lfe(X, y), atol=1e-12)
+    selection = Lfe(standardize=False).select(data)
+    np.testing.assert_allclose(selection.model["W"], plain.lfe(X, y), atol=1e-12)
 
 
 def test_the_cost_is_that_of_eq_3_5_with_its_entropies(table):
@@ -131,10 +133,10 @@ def test_the_cost_is_that_of_eq_3_5_with_its_entropies(table):
 
 def test_prediction_by_expected_distance(table):
     X, y, data = table
-    found = Immigrate(sigma=0.8, top=5, standardize=False).select(data)
+    selection = Immigrate(sigma=0.8, top=5, standardize=False).select(data)
     rows = np.random.default_rng(1).standard_normal((40, 5))
-    fitted = Margin(standardize=False).fit(data, found)
-    wanted = plain.predicted(X, y, found.model["W"], 0.8, rows)
+    fitted = Margin(standardize=False).fit(data, selection)
+    wanted = plain.predicted(X, y, selection.model["W"], 0.8, rows)
     assert fitted.predict(rows).tolist() == wanted.tolist()
 
 
@@ -142,13 +144,13 @@ def test_boosting(table):
     X, y, data = table
     settings = {"rounds": 6, "sigma_min": 1.0, "start": "identity"}
     settings |= {"line_search": False, "standardize": False}
-    found = Bim(**settings).select(data)
+    selection = Bim(**settings).select(data)
     rounds = plain.bim(X, y, 4.0 * (1.0 / 4.0) ** (np.arange(6) / 6), 5)
     assert 0 < len(rounds) <= 6
     alpha, sigma, W = (np.array(part) for part in zip(*rounds, strict=True))
-    np.testing.assert_allclose(found.model["round-alpha"], alpha, rtol=1e-9)
-    np.testing.assert_allclose(found.model["round-sigma"], sigma, rtol=1e-12)
-    np.testing.assert_allclose(found.model["rounds"], W, atol=1e-9)
+    np.testing.assert_allclose(selection.model["round-alpha"], alpha, rtol=1e-9)
+    np.testing.assert_allclose(selection.model["round-sigma"], sigma, rtol=1e-12)
+    np.testing.assert_allclose(selection.model["rounds"], W, atol=1e-9)
     rows = np.random.default_rng(2).standard_normal((60, 5))
     voted = BimVote(**settings).fit(data).predict(rows)
     assert voted.tolist() == plain.bim_vote(X, y, rounds, rows).tolist()
@@ -156,12 +158,12 @@ def test_boosting(table):
 
 def test_simba_mbiw_and_the_weighted_neighbours(table):
     X, y, data = table
-    found = SimbaMbiw(top=5, standardize=False).select(data)
+    selection = SimbaMbiw(top=5, standardize=False).select(data)
     w, omega = plain.simba_mbiw(X, y), plain.mbiw(X, y)
-    np.testing.assert_allclose(found.weights, w, rtol=1e-10)
+    np.testing.assert_allclose(selection.weights, w, rtol=1e-10)
     rows = np.random.default_rng(3).standard_normal((50, 5))
     for k in (1, 4):
-        voted = WeightedKnn(k=k, standardize=False).fit(data, found).predict(rows)
+        voted = WeightedKnn(k=k, standardize=False).fit(data, selection).predict(rows)
         assert voted.tolist() == plain.weighted_knn(X, y, rows, k, w, omega).tolist()
 
 
@@ -187,16 +189,16 @@ def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, features)), np.arange(n) % (2 + seed % 2)
     method = Gflip(utility=utility, beta=beta, standardize=False, max_passes=6)
-    found = method.select(Dataset.from_arrays(X, y), run=Run(entropy=seed))
+    selection = method.select(Dataset.from_arrays(X, y), run=Run(entropy=seed))
     generator = Run(entropy=seed).generator(0)
     of = UTILITIES.get(utility, lambda theta: expit(beta * theta))
     F = plain.gflip(X, y, (generator.permutation(features) for _ in range(6)), of)
     value = plain.evaluation(X, y, F, of)
-    assert set(np.flatnonzero(found.tables["inside"]).tolist()) == F
-    assert found.tables["evaluation"][0] == pytest.approx(value, abs=1e-9)
+    assert set(np.flatnonzero(selection.tables["inside"]).tolist()) == F
+    assert selection.tables["evaluation"][0] == pytest.approx(value, abs=1e-9)
     for a in range(features):
         inside, outside = (plain.evaluation(X, y, s, of) for s in (F | {a}, F - {a}))
-        assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
+        assert selection.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
 
 
 @examples(15)
@@ -209,8 +211,8 @@ def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
     for iterations in (1, 2, 3):
         w = plain.logo(X, y, sigma, penalty, iterations)
         method = Logo(sigma=sigma, l1=penalty, max_iter=iterations, tol=0.0, standardize=False)
-        found = method.select(Dataset.from_arrays(X, y))
-        np.testing.assert_allclose(found.scores, w, atol=2e-3 * max(1.0, w.max()))
+        selection = method.select(Dataset.from_arrays(X, y))
+        np.testing.assert_allclose(selection.scores, w, atol=2e-3 * max(1.0, w.max()))
         if not w.any():
             return
 
@@ -224,13 +226,13 @@ def test_the_evaluation_of_gflip_is_that_of_its_set(seed):
     y = rng.integers(0, 2, 14)
     y[:4] = 0, 0, 1, 1
     method = Gflip(utility="sigmoid", standardize=False)
-    found = method.select(Dataset.from_arrays(X, y), seed=seed)
-    inside = found.tables["inside"] > 0
+    selection = method.select(Dataset.from_arrays(X, y), seed=seed)
+    inside = selection.tables["inside"] > 0
     d = np.sqrt(((X[:, None, inside] - X[None, :, inside]) ** 2).sum(axis=2))
     np.fill_diagonal(d, np.inf)
     same = y[:, None] == y[None, :]
     theta = (np.where(same, np.inf, d).min(1) - np.where(same, d, np.inf).min(1)) / 2
-    np.testing.assert_allclose(found.tables["evaluation"], expit(theta).sum(), rtol=1e-13)
+    np.testing.assert_allclose(selection.tables["evaluation"], expit(theta).sum(), rtol=1e-13)
 
 
 def test_logo_that_does_not_settle_names_what_makes_it():
@@ -307,9 +309,9 @@ def test_clipped_updates_without_line_search_equal_the_r_package(reference, tabl
     assert len(stages) == 18
     for sigma, start, stage in stages:
         updates = int(stage.removeprefix("iter"))
-        found = whole_steps(reference, table, sigma, start, "psd-clip", updates, keep_best=False)
+        result = whole_steps(reference, table, sigma, start, "psd-clip", updates, keep_best=False)
         wanted = reference[f"{table}/package/{sigma}/{start}/{stage}"]
-        assert np.abs(found.weights - wanted).max() < 1e-10  # 1e-14 where this was written
+        assert np.abs(result.weights - wanted).max() < 1e-10  # 1e-14 where this was written
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -317,13 +319,13 @@ def test_line_search_ends_where_the_prototype_ends(reference, table):
     space = PairSpace(*reference.table(table))
     for sigma, start, rule in reference.under(table, "descent"):
         first = reference[f"{table}/start/{start}"]
-        found = descend(space, first, float(sigma), rule=RULES[rule], max_iter=300, tol=1e-10)
+        fit = descend(space, first, float(sigma), rule=RULES[rule], max_iter=300, tol=1e-10)
         wanted = reference[f"{table}/descent/{sigma}/{start}/{rule}"]
         cost = reference[f"{table}/descent-cost/{sigma}/{start}/{rule}"][0]
-        assert np.abs(found.weights - wanted).max() < 1e-3
-        assert found.cost[-1] <= cost + 1e-6 * abs(cost)
-        assert np.all(np.diff(found.cost) <= 0)
-        assert found.converged
+        assert np.abs(fit.weights - wanted).max() < 1e-3
+        assert fit.cost[-1] <= cost + 1e-6 * abs(cost)
+        assert np.all(np.diff(fit.cost) <= 0)
+        assert fit.converged
 
 
 # IM4E and I-RELIEF, and the steps of Simba
@@ -340,7 +342,7 @@ def test_im4e_weights_equal_the_r_package_after_1_2_and_10_updates(reference, st
     cases = reference.under(name, "im4e")
     assert len(cases) == 9
     for sigma, updates in cases:
-        found = descend_im4e(
+        result = descend_im4e(
             space,
             np.full(A, 1 / A),
             float(sigma),
@@ -349,19 +351,19 @@ def test_im4e_weights_equal_the_r_package_after_1_2_and_10_updates(reference, st
             keep_best=False,
         )
         wanted = reference[f"{name}/im4e/{sigma}/{updates}"]
-        assert np.abs(found.weights - wanted).max() < 1e-10
+        assert np.abs(result.weights - wanted).max() < 1e-10
 
 
 def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(reference, stored):
     name, X, y = stored
     A = X.shape[1]
     for (sigma,) in reference.under(name, "irelief"):
-        found = iterate(
+        result = iterate(
             PairSpace(X, y, linear=True),
             np.full(A, 1 / np.sqrt(A)),
             float(sigma),
             max_iter=100,
             tol=1e-10,
         )
-        np.testing.assert_allclose(found.weights, reference[f"{name}/irelief/{sigma}"], atol=1e-9)
-        assert found.converged == (name == "park")
+        np.testing.assert_allclose(result.weights, reference[f"{name}/irelief/{sigma}"], atol=1e-9)
+        assert result.converged == (name == "park")

@@ -40,50 +40,50 @@ def test_a_class_with_one_member_is_a_miss_only_and_is_warned_of(name, data):
     labels = np.array(data.classes)[data.y].astype("<U8")
     labels[40] = "lonely"
     lonely = Dataset.from_arrays(data.X, labels)
-    found = fsframe.selectors[name]().select(lonely, seed=0)
-    assert np.isfinite(found.scores).all()
-    assert any("one member" in note for note in found.warnings)
+    selection = fsframe.selectors[name]().select(lonely, seed=0)
+    assert np.isfinite(selection.scores).all()
+    assert any("one member" in note for note in selection.warnings)
 
 
 @pytest.mark.parametrize("sigma", [1e-4, 1e4])
 @pytest.mark.parametrize("kind", [Immigrate, Im4e, Irelief, Logo])
 def test_tiny_and_huge_sigma_give_finite_answers(kind, sigma, data):
-    found = kind(sigma=sigma).select(data)
-    assert np.isfinite(found.scores).all()
-    assert found.selected.size
+    selection = kind(sigma=sigma).select(data)
+    assert np.isfinite(selection.scores).all()
+    assert selection.selected.size
 
 
 def test_scores_of_immigrate_are_shares_of_the_margin(data):
-    found = Immigrate().select(data)
-    W = found.pair_weights.matrix
-    margin = found.tables["margin"][0]
-    np.testing.assert_allclose(found.scores.sum(), margin, rtol=1e-12)
-    np.testing.assert_allclose(found.scores, (W**2).sum(axis=1) * margin)
-    np.testing.assert_allclose(found.weights, np.sqrt((W**2).sum(axis=1)))
-    np.testing.assert_allclose(found.tables["main-effect"], np.diag(W) ** 2)
-    assert (found.scores[found.selected] > margin / 6).all()
+    selection = Immigrate().select(data)
+    W = selection.pair_weights.matrix
+    margin = selection.tables["margin"][0]
+    np.testing.assert_allclose(selection.scores.sum(), margin, rtol=1e-12)
+    np.testing.assert_allclose(selection.scores, (W**2).sum(axis=1) * margin)
+    np.testing.assert_allclose(selection.weights, np.sqrt((W**2).sum(axis=1)))
+    np.testing.assert_allclose(selection.tables["main-effect"], np.diag(W) ** 2)
+    assert (selection.scores[selection.selected] > margin / 6).all()
 
 
 def test_tuning_reports_every_setting_and_takes_the_best(data):
-    found = Immigrate(sigma="cv", folds=3).select(data, seed=2)
-    accuracy = found.tables["tuning-accuracy"]
+    selection = Immigrate(sigma="cv", folds=3).select(data, seed=2)
+    accuracy = selection.tables["tuning-accuracy"]
     assert accuracy.shape == (12,)
     best = int(np.argmax(accuracy))
-    assert found.tables["sigma"][0] == found.tables["tuning-sigma"][best]
-    assert found.tables["pruned"][0] == found.tables["tuning-prune"][best]
+    assert selection.tables["sigma"][0] == selection.tables["tuning-sigma"][best]
+    assert selection.tables["pruned"][0] == selection.tables["tuning-prune"][best]
     alone = Immigrate(
-        sigma=float(found.tables["sigma"][0]), prune=bool(found.tables["pruned"][0])
+        sigma=float(selection.tables["sigma"][0]), prune=bool(selection.tables["pruned"][0])
     ).select(data)
-    np.testing.assert_array_equal(alone.scores, found.scores)
+    np.testing.assert_array_equal(alone.scores, selection.scores)
 
 
 def test_instance_weights_from_the_left_are_importance_in_the_outer_sum(data):
     zero = np.ones(70)
     zero[:12] = 0.0  # the class "maybe" has no rows of its own in the sum, but is a miss of others
     upstream = Selection(selected=np.arange(6), scores=np.ones(6), instance_weights=zero)
-    found = Immigrate().select(data, upstream)
+    selection = Immigrate().select(data, upstream)
     plain = Immigrate().select(data)
-    assert not np.allclose(found.scores, plain.scores)
+    assert not np.allclose(selection.scores, plain.scores)
     double = Selection(selected=np.arange(6), scores=np.ones(6), instance_weights=2 * np.ones(70))
     np.testing.assert_allclose(Immigrate().select(data, double).scores, plain.scores, rtol=1e-12)
 
@@ -95,9 +95,9 @@ def test_im4e_immigrate_starts_from_the_weights_that_arrive(data):
     W = np.zeros((6, 6))
     W[kept, kept] = screened.weights[kept]
     columns = started.pair_weights.columns
-    found = np.zeros((6, 6))
-    found[np.ix_(columns, columns)] = started.pair_weights.matrix
-    np.testing.assert_allclose(found, W / np.linalg.norm(W), atol=1e-15)
+    result = np.zeros((6, 6))
+    result[np.ix_(columns, columns)] = started.pair_weights.matrix
+    np.testing.assert_allclose(result, W / np.linalg.norm(W), atol=1e-15)
     assert np.isnan(started.scores[np.setdiff1d(np.arange(6), kept)]).all()
 
 
@@ -115,8 +115,8 @@ def test_margin_takes_the_newest_weights_that_arrive(data):
 def test_bim_that_never_errs_falls_back_to_its_best_round():
     X = np.r_[np.zeros((6, 2)), np.full((6, 2), 9.0)] + np.arange(24).reshape(12, 2) / 100
     data = Dataset.from_arrays(X, np.repeat([0, 1], 6))
-    found = Bim(rounds=5).select(data)
-    assert any("every round was discarded" in note for note in found.warnings)
+    selection = Bim(rounds=5).select(data)
+    assert any("every round was discarded" in note for note in selection.warnings)
     assert (BimVote(rounds=5).fit(data).predict(X) == data.y).all()
 
 
@@ -154,17 +154,19 @@ DEGENERATE = {
 @pytest.mark.parametrize("table", DEGENERATE)
 @pytest.mark.parametrize("name", SELECTORS)
 def test_degenerate_tables_give_finite_scores(name, table):
-    found = fsframe.selectors[name]().select(Dataset.from_arrays(*DEGENERATE[table]), seed=0)
-    assert np.isfinite(found.scores).all()
-    assert found.selected.size
+    selection = fsframe.selectors[name]().select(Dataset.from_arrays(*DEGENERATE[table]), seed=0)
+    assert np.isfinite(selection.scores).all()
+    assert selection.selected.size
 
 
 def test_no_gain_in_any_pair_leaves_w_where_it_started_and_says_so():
     data = Dataset.from_arrays(*DEGENERATE["nothing separates"])
-    found = fsframe.selectors["immigrate"]().select(data)
-    assert any("(−Σ)⁺ = 0" in note for note in found.warnings)
-    np.testing.assert_array_equal(found.weights, [1.0])
-    np.testing.assert_array_equal(found.scores, [0.0])  # its margin is negative: it carries none
+    selection = fsframe.selectors["immigrate"]().select(data)
+    assert any("(−Σ)⁺ = 0" in note for note in selection.warnings)
+    np.testing.assert_array_equal(selection.weights, [1.0])
+    np.testing.assert_array_equal(
+        selection.scores, [0.0]
+    )  # its margin is negative: it carries none
 
 
 def test_more_features_than_w_has_room_for_are_refused_with_the_bytes_and_a_way_out():
@@ -172,8 +174,8 @@ def test_more_features_than_w_has_room_for_are_refused_with_the_bytes_and_a_way_
     data = Dataset.from_arrays(X, [0, 1] * 3)
     with pytest.raises(DataError, match=r"50001 columns takes 149.0 GiB.*im4e immigrate"):
         fsframe.selectors["immigrate"]().select(data, run=Run(memory=64 << 20))
-    found = fsframe.selectors["im4e"](top=5).select(data, run=Run(memory=64 << 20))
-    assert found.selected.size == 5
+    selection = fsframe.selectors["im4e"](top=5).select(data, run=Run(memory=64 << 20))
+    assert selection.selected.size == 5
 
 
 # Scores as the margins that features carry: derivation, same ranking, natural zero
@@ -204,14 +206,14 @@ def table():
 def test_a_score_is_the_features_part_of_the_margin_at_the_solution(table, sigma, setting):
     X, y, data = table
     method = Immigrate(sigma=sigma, standardize=False, **TO_THE_END, **setting)
-    found = method.select(data)
-    W, N = found.pair_weights.matrix, len(y)
+    selection = method.select(data)
+    W, N = selection.pair_weights.matrix, len(y)
     _, gradient = plain.immigrate_cost(X, y, W, sigma)
     entries = -W * (gradient / N + setting.get("l1", 0.0))
     # The sum is exact at any W; the parts are as far as the descent has converged.
-    np.testing.assert_allclose(found.scores.sum(), entries.sum(), rtol=1e-9)
-    np.testing.assert_allclose(found.scores, entries.sum(axis=1), rtol=2e-3, atol=1e-4)
-    assert (found.scores >= 0).all()
+    np.testing.assert_allclose(selection.scores.sum(), entries.sum(), rtol=1e-9)
+    np.testing.assert_allclose(selection.scores, entries.sum(axis=1), rtol=2e-3, atol=1e-4)
+    assert (selection.scores >= 0).all()
 
 
 def test_the_margin_is_that_of_rows_under_instance_weights_and_counts(table):
@@ -230,15 +232,15 @@ def test_the_margin_is_that_of_rows_under_instance_weights_and_counts(table):
         linear = PairSpace(X, y, outer, count, memory=memory, linear=True)
         q = (np.abs(X[:, None] - X[None]) * w).sum(axis=2)
         along = float((plain.coefficients(q, y, 0.7, outer, count)[1] * q).sum())
-        found = linear.margin(linear.point(w, 0.7), 0.7)
-        assert found == pytest.approx(-along / outer.sum(), rel=1e-10)
+        result = linear.margin(linear.point(w, 0.7), 0.7)
+        assert result == pytest.approx(-along / outer.sum(), rel=1e-10)
 
 
 def test_scores_of_im4e_are_parts_of_the_mean_margin_of_rows(table):
     X, y, data = table
-    found = Chain.parse("im4e:standardize=false,sigma=2").select(data)
-    rows = plain.margins_of_rows(X, y, found.weights, 2.0)[0]
-    assert found.scores.sum() == pytest.approx(rows.mean())
+    selection = Chain.parse("im4e:standardize=false,sigma=2").select(data)
+    rows = plain.margins_of_rows(X, y, selection.weights, 2.0)[0]
+    assert selection.scores.sum() == pytest.approx(rows.mean())
     # At a fixed point of eq. 9; the iterate of the lowest cost, which is returned, need not be one.
     space = PairSpace(X, y, linear=True)
     w = descend_im4e(
@@ -252,38 +254,38 @@ def test_scores_of_im4e_are_parts_of_the_mean_margin_of_rows(table):
 
 def test_scores_of_irelief_lfe_and_simba_sum_to_their_margins(table):
     X, y, data = table
-    found = Irelief(sigma=3.0, standardize=False).select(data)
+    selection = Irelief(sigma=3.0, standardize=False).select(data)
     D = np.abs(X[:, None] - X[None])
-    f = np.exp(-(D @ found.weights) / 3.0)
+    f = np.exp(-(D @ selection.weights) / 3.0)
     np.fill_diagonal(f, 0.0)
     inlier = (f * np.equal.outer(y, y)).sum(axis=1) / f.sum(axis=1)
-    nu = -np.einsum("ij,ija->a", plain.coefficients(D @ found.weights, y, 3.0, inlier)[1], D)
-    np.testing.assert_allclose(found.scores, found.weights * nu / 60, rtol=1e-3, atol=1e-6)
+    nu = -np.einsum("ij,ija->a", plain.coefficients(D @ selection.weights, y, 3.0, inlier)[1], D)
+    np.testing.assert_allclose(selection.scores, selection.weights * nu / 60, rtol=1e-3, atol=1e-6)
 
-    found = Chain.parse("lfe:standardize=false").select(data)
-    W, total = found.model["W"], 0.0
+    selection = Chain.parse("lfe:standardize=false").select(data)
+    W, total = selection.model["W"], 0.0
     for n in range(60):
         hit, miss = plain.nearest(X, y, n)
         total += (X[n] - miss) @ W @ (X[n] - miss) - (X[n] - hit) @ W @ (X[n] - hit)
-    assert found.scores.sum() == pytest.approx(total / 60)
+    assert selection.scores.sum() == pytest.approx(total / 60)
 
-    found = Chain.parse("simba:standardize=false").select(data)
-    w, total = np.sqrt(found.weights), 0.0
+    selection = Chain.parse("simba:standardize=false").select(data)
+    w, total = np.sqrt(selection.weights), 0.0
     for n in range(60):
         hit, miss = plain.nearest(X, y, n, w)
         total += (np.linalg.norm(w * (X[n] - miss)) - np.linalg.norm(w * (X[n] - hit))) / 2
-    assert found.scores.sum() == pytest.approx(total / 60)
+    assert selection.scores.sum() == pytest.approx(total / 60)
 
 
 def test_scores_of_bim_sum_to_the_mean_margin_of_its_rounds(table):
     X, y, data = table
-    found = Chain.parse("bim:rounds=6,standardize=false").select(data)
-    model, margins = found.model, []
+    selection = Chain.parse("bim:rounds=6,standardize=false").select(data)
+    model, margins = selection.model, []
     for W, sigma in zip(model["rounds"], model["round-sigma"], strict=True):
         _, gradient = plain.immigrate_cost(X, y, W, sigma)
         margins.append(-float((W * gradient).sum()) / 60)
     alpha = model["round-alpha"]
-    assert found.scores.sum() == pytest.approx(alpha @ margins / alpha.sum())
+    assert selection.scores.sum() == pytest.approx(alpha @ margins / alpha.sum())
 
 
 @pytest.mark.parametrize(
@@ -300,11 +302,11 @@ def test_scores_of_bim_sum_to_the_mean_margin_of_its_rounds(table):
     ],
 )
 def test_ranking_and_kept_columns_are_those_of_the_shares(table, chain):
-    found = Chain.parse(chain).select(table[2])
-    shares = found.weights**2
+    selection = Chain.parse(chain).select(table[2])
+    shares = selection.weights**2
     assert shares.sum() == pytest.approx(1.0)
-    varying = int((found.scores > 0).sum()) if "screen" in chain and "diag" not in chain else 7
+    varying = int((selection.scores > 0).sum()) if "screen" in chain and "diag" not in chain else 7
     above = int((shares > 1.0 / varying).sum())
-    np.testing.assert_array_equal(found.selected, rank_by_score(shares)[: max(1, above)])
-    np.testing.assert_array_equal(rank_by_score(found.scores), rank_by_score(shares))
+    np.testing.assert_array_equal(selection.selected, rank_by_score(shares)[: max(1, above)])
+    np.testing.assert_array_equal(rank_by_score(selection.scores), rank_by_score(shares))
     assert Chain.parse(chain).natural_zero

@@ -28,17 +28,17 @@ from .conftest import TinyMim, outcome, slides, watching
 )
 def test_a_stage_without_base_wraps_everything_on_its_left(stage):
     data = slides(0, 300, 20, 3)
-    found = Chain.parse(f"mim:top=10 mim:top=4 {stage}").select(data, seed=0)
+    selection = Chain.parse(f"mim:top=10 mim:top=4 {stage}").select(data, seed=0)
     # Columns that the first screening kept in no bootstrap still belong to the answer's universe.
-    assert np.isfinite(found.scores).sum() == 20
-    assert set(found.selected[:2]) <= {0, 1, 2}
+    assert np.isfinite(selection.scores).sum() == 20
+    assert set(selection.selected[:2]) <= {0, 1, 2}
 
 
 def test_a_named_base_sees_only_what_was_left_and_is_warned_of():
     data = slides(0, 300, 20, 3)
-    found = Chain.parse("mim:top=6 npfs:base=mim:top=3,n=20").select(data, seed=0)
-    assert np.isfinite(found.scores).sum() == 6
-    assert any("used all labels" in w for w in found.warnings)
+    selection = Chain.parse("mim:top=6 npfs:base=mim:top=3,n=20").select(data, seed=0)
+    assert np.isfinite(selection.scores).sum() == 6
+    assert any("used all labels" in w for w in selection.warnings)
 
 
 def test_an_outer_resample_is_drawn_from_not_ignored():
@@ -89,9 +89,11 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 5))
     data = Dataset.from_arrays(X, (X[:, 0] + X[:, 3] > 0).astype(int))
-    found = Chain.parse("immigrate:top=2 npfs:n=8,permutations=20,alpha=0.05").select(data, seed=0)
-    assert set(found.selected) == {0, 3}
-    assert found.pair_weights is not None and "pair_weights" in found.carried
+    selection = Chain.parse("immigrate:top=2 npfs:n=8,permutations=20,alpha=0.05").select(
+        data, seed=0
+    )
+    assert set(selection.selected) == {0, 3}
+    assert selection.pair_weights is not None and "pair_weights" in selection.carried
 
 
 @pytest.mark.parametrize("null", ["permutation,permutations=9,alpha=0.2", "published"])
@@ -155,30 +157,30 @@ def test_what_cannot_be_tested_is_refused_with_what_would_do(k, table, options, 
 
 
 def test_as_many_bootstraps_as_were_said_do():
-    found = outcome(TinyMim(k=24), slides(0, 300, 25, 5), null="published", n=113)
-    assert found.tables["z"].max() == 113
+    result = outcome(TinyMim(k=24), slides(0, 300, 25, 5), null="published", n=113)
+    assert result.tables["z"].max() == 113
 
 
 def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked():
     # k/K = 0.004 < alpha: zeta is 0, and z >= 0 holds for every feature.
     data = slides(0, 300, 250, 5)
-    found = outcome(TinyMim(k=2), data, null="matlab", n=1)
-    assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
+    result = outcome(TinyMim(k=2), data, null="matlab", n=1)
+    assert result.tables["critical-value"][0] == 0 and result.selected.size == 2
 
 
 def test_scores_of_a_base_that_keeps_everything_can_be_compared():
-    found = outcome(TinyMim(k=20), slides(0, 1000, 20, 2), n=10, permutations=30)
-    assert set(found.selected) == {0, 1}
+    result = outcome(TinyMim(k=20), slides(0, 1000, 20, 2), n=10, permutations=30)
+    assert set(result.selected) == {0, 1}
 
 
 def test_constant_columns_are_never_relevant_and_are_named():
     # 10 relevant, 30 noise, 60 empty columns *before* them that win every tie at MI 0.
     live = slides(0, 500, 40, 10)
     data = Dataset.from_arrays(np.column_stack((np.zeros((500, 60)), live.X)), live.y)
-    found = outcome(TinyMim(k=30), data, null="published")
-    assert (found.selected >= 60).all() and np.isnan(found.scores[:60]).all()
-    assert any("constant columns" in w and "f1, f2" in w for w in found.warnings)
-    np.testing.assert_allclose(found.tables["p0"], found.tables["kept"] / 40)
+    result = outcome(TinyMim(k=30), data, null="published")
+    assert (result.selected >= 60).all() and np.isnan(result.scores[:60]).all()
+    assert any("constant columns" in w and "f1, f2" in w for w in result.warnings)
+    np.testing.assert_allclose(result.tables["p0"], result.tables["kept"] / 40)
 
 
 def test_a_base_that_fills_up_with_constant_columns_is_refused():
@@ -192,10 +194,10 @@ def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there():
     rare[7, :] = 1.0  # one row only: absent from a bootstrap 37 % of the time
     live = slides(0, 200, 6, 2)
     data = Dataset.from_arrays(np.column_stack((rare, live.X)), live.y)
-    found = outcome(TinyMim(k=8), data, null="published", n=400, alpha=0.4)
-    share = found.tables["bootstrap-matrix"][:, 0].mean()
+    result = outcome(TinyMim(k=8), data, null="published", n=400, alpha=0.4)
+    share = result.tables["bootstrap-matrix"][:, 0].mean()
     assert 0.4 < share <= 0.66  # without the guard it is in every list
-    assert found.tables["kept"].min() < 8
+    assert result.tables["kept"].min() < 8
 
 
 @attrs.frozen(kw_only=True)
@@ -215,9 +217,9 @@ class Biased(Selector):
 def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at():
     base = slides(0, 400, 5, 3)
     data = with_columns(base, base.X[:, 0])
-    found = outcome(Biased(never=5), data, null="published", n=60, alpha=0.05)
-    assert 0 in found.selected and 5 not in found.selected
-    assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in found.warnings)
+    result = outcome(Biased(never=5), data, null="published", n=60, alpha=0.05)
+    assert 0 in result.selected and 5 not in result.selected
+    assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in result.warnings)
 
 
 def test_columns_preferred_whatever_the_label_are_named():
@@ -227,9 +229,9 @@ def test_columns_preferred_whatever_the_label_are_named():
     assert not pooled.selected.size
     assert any("compare=centred corrects for it" in w for w in pooled.warnings)
     for settings in ({"permutations": 30}, {"compare": "own"}):
-        found = outcome(base, data, **counts, **settings)
-        assert 0 not in found.selected and found.selected.size
-        assert any(w.startswith("f1: selected in nearly all 15") for w in found.warnings)
+        result = outcome(base, data, **counts, **settings)
+        assert 0 not in result.selected and result.selected.size
+        assert any(w.startswith("f1: selected in nearly all 15") for w in result.warnings)
 
 
 def test_a_table_without_two_usable_columns_is_refused():
@@ -244,9 +246,9 @@ def test_a_table_without_two_usable_columns_is_refused():
 
 def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant():
     data = slides(0, 500, 20, 3)
-    found = outcome(TinyMim(k=4), data, n=30, top=6)
-    assert found.selected.size == 6
-    assert any("top=6 keeps 6 features, of which only" in w for w in found.warnings)
+    result = outcome(TinyMim(k=4), data, n=30, top=6)
+    assert result.selected.size == 6
+    assert any("top=6 keeps 6 features, of which only" in w for w in result.warnings)
     assert outcome(TinyMim(k=4), data, n=30, top=2).selected.size == 2
 
 
@@ -289,15 +291,15 @@ def relevant_pairs(found: Selection) -> set[tuple[int, int]]:
 def test_the_xor_pair_recurs_and_is_all_that_is_kept():
     hits, false = 0, 0
     for seed in range(3):
-        found = outcome(
+        result = outcome(
             Products(), xor_table(seed), seed=seed, of="pairs", n=20, pairs=3, permutations=20
         )
-        pairs = relevant_pairs(found)
+        pairs = relevant_pairs(result)
         hits += (0, 1) in pairs
         false += len(pairs - {(0, 1)})
-        assert found.pair_weights.top(1)[0][:2] == (0, 1)
-        assert found.scores[0] == found.scores[1] == found.pair_weights.top(1)[0].weight
-        assert {0, 1} <= set(found.selected[:2])
+        assert result.pair_weights.top(1)[0][:2] == (0, 1)
+        assert result.scores[0] == result.scores[1] == result.pair_weights.top(1)[0].weight
+        assert {0, 1} <= set(result.selected[:2])
     # Of 44 other pairs one per cent may be named: 1.3 in three tables; more than 5 in 1 of 300.
     assert hits == 3 and false <= 5
 
@@ -307,17 +309,19 @@ def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew():
     for seed in range(5):
         data = xor_table(seed)
         shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
-        found = outcome(Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3, permutations=20)
-        false += len(relevant_pairs(found))
+        result = outcome(
+            Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3, permutations=20
+        )
+        false += len(relevant_pairs(result))
     # 45 pairs at one per cent: 2.3 in 5 tables.
     assert false <= 2.25 + 3 * np.sqrt(2.25)
 
 
 def test_published_form_of_pairs_uses_the_share_of_pairs_marked():
-    found = outcome(Products(), xor_table(0), of="pairs", n=20, pairs=3, null="published")
-    np.testing.assert_allclose(found.tables["p0"], 3 / 45)
-    np.testing.assert_array_equal(found.tables["bootstrap-matrix"].sum(axis=1), 3)
-    assert (0, 1) in relevant_pairs(found)
+    result = outcome(Products(), xor_table(0), of="pairs", n=20, pairs=3, null="published")
+    np.testing.assert_allclose(result.tables["p0"], 3 / 45)
+    np.testing.assert_array_equal(result.tables["bootstrap-matrix"].sum(axis=1), 3)
+    assert (0, 1) in relevant_pairs(result)
 
 
 def test_listed_pair_weights_give_what_the_matrix_gives():
@@ -332,11 +336,11 @@ def test_marks_are_the_largest_weights_above_zero_ties_by_column():
     data = Dataset.from_arrays(np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2)
     columns = FragileColumns.find(data)
     weights = PairWeights([3, 0, 2, 1], [[9, 1, 1, 0], [1, 9, 1, 2], [1, 1, 9, -3], [0, 2, -3, 9]])
-    found = Selection(selected=[0], scores=np.zeros(4), pair_weights=weights)
+    selection = Selection(selected=[0], scores=np.zeros(4), pair_weights=weights)
     counts = np.ones(60, np.int64)
 
     def marked(n: int) -> list[tuple[int, int]]:
-        codes = CandidatePairs(columns, n).selected(found, counts)
+        codes = CandidatePairs(columns, n).selected(selection, counts)
         return [divmod(int(code), 4) for code in codes]
 
     assert marked(1) == [(0, 1)]
@@ -346,8 +350,8 @@ def test_marks_are_the_largest_weights_above_zero_ties_by_column():
 
 @pytest.mark.parametrize("top", [2, 5])
 def test_top_counts_features_in_the_order_of_their_best_pair(top):
-    found = outcome(Products(), xor_table(0), of="pairs", n=10, top=top, permutations=10)
-    assert found.selected.size == top and set(found.selected[:2]) == {0, 1}
+    result = outcome(Products(), xor_table(0), of="pairs", n=10, top=top, permutations=10)
+    assert result.selected.size == top and set(result.selected[:2]) == {0, 1}
 
 
 def test_pairs_of_a_base_without_signs_are_warned_of_and_a_better_base_is_named():

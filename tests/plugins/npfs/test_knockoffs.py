@@ -95,8 +95,10 @@ def test_most_causes_are_kept_and_few_others():
     false, power = [], []
     causes = set(range(0, 24, 2))
     for seed in range(8):
-        found = Chain.parse("lasso:top=30 knockoffs:copies=1").select(linear(seed, 12), seed=seed)
-        kept = set(found.selected.tolist())
+        selection = Chain.parse("lasso:top=30 knockoffs:copies=1").select(
+            linear(seed, 12), seed=seed
+        )
+        kept = set(selection.selected.tolist())
         power.append(len(kept & causes) / 12)
         false.append(len(kept - causes) / max(1, len(kept)))
     # One draw of knockoffs may keep nothing; hence several copies by default.
@@ -105,9 +107,11 @@ def test_most_causes_are_kept_and_few_others():
 
 
 def test_nothing_is_kept_of_noise_and_the_reason_is_said():
-    found = Chain.parse("correlation:threshold=1 knockoffs:copies=4").select(linear(1, 0), seed=1)
-    assert not found.selected.size
-    assert any("at least 10 have to be found" in line for line in found.warnings)
+    selection = Chain.parse("correlation:threshold=1 knockoffs:copies=4").select(
+        linear(1, 0), seed=1
+    )
+    assert not selection.selected.size
+    assert any("at least 10 have to be found" in line for line in selection.warnings)
 
 
 def test_too_few_features_are_told_before_the_run():
@@ -123,8 +127,8 @@ def test_groups_are_kept_whole():
     groups = {f"pair{k}": (names[2 * k], names[2 * k + 1]) for k in range(15)}
     grouped = data.with_roles(feature_groups=groups)
     chain = Chain.parse("lasso:top=60 knockoffs:level=0.3,copies=1")
-    found = chain.select(grouped, seed=0)
-    kept = set(found.selected.tolist())
+    selection = chain.select(grouped, seed=0)
+    kept = set(selection.selected.tolist())
     assert kept and all((column ^ 1) in kept for column in kept)
 
 
@@ -180,13 +184,13 @@ def test_copies_kept_by_an_earlier_attempt_bring_their_warnings(monkeypatch):
 def test_warnings_of_copies_that_differ_in_listed_columns_are_counted():
     class Naming(Always):
         def select(self, data, upstream=None, run=None):
-            found = super().select(data, upstream, run)
+            result = super().select(data, upstream, run)
             said = f"undecided: {', '.join(data.feature_names[:3])} and 3 more"
-            return attrs.evolve(found, warnings=(said,))
+            return attrs.evolve(result, warnings=(said,))
 
     data = linear(0, 2)
     base = Naming(np.arange(2.0 * data.n_features))
-    found = Knockoffs(copies=4).select_wrapped(base, data, None, Run())
-    assert [text.partition(": ")[0] for text in found.warnings if "undecided" in text] == [
+    result = Knockoffs(copies=4).select_wrapped(base, data, None, Run())
+    assert [text.partition(": ")[0] for text in result.warnings if "undecided" in text] == [
         "in 4 of 4 copies, such as"
     ]

@@ -115,19 +115,19 @@ def test_p_values_are_those_of_the_definition():
 @pytest.mark.parametrize("k", [3, 10, 25])
 def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(k):
     # Counts name 2 to 6 of these 15.
-    found = outcome(TinyMim(k=k), slides(1)).selected
-    assert (found < 15).sum() >= 14 and (found >= 15).sum() <= 2
+    selected = outcome(TinyMim(k=k), slides(1)).selected
+    assert (selected < 15).sum() >= 14 and (selected >= 15).sum() <= 2
 
 
 def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so():
     data = slides(0, 100, 210, 3)
-    found = outcome(TinyMim(k=5), data, n=4)
-    assert any("correction=bh" in w for w in found.warnings)
+    result = outcome(TinyMim(k=5), data, n=4)
+    assert any("correction=bh" in w for w in result.warnings)
     np.testing.assert_array_equal(
-        found.tables["relevant"], found.tables["adjusted-p-values"] <= 0.01
+        result.tables["relevant"], result.tables["adjusted-p-values"] <= 0.01
     )
     asked = outcome(TinyMim(k=5), data, n=4, correction="bh")
-    np.testing.assert_array_equal(found.selected, asked.selected)
+    np.testing.assert_array_equal(result.selected, asked.selected)
     none = outcome(TinyMim(k=5), data, n=4, correction="none")
     np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
     plain = outcome(TinyMim(k=5), data, n=5, null="published")
@@ -137,12 +137,12 @@ def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so():
 def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said():
     class Silent(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            found = TinyMim._select_many(self, data, counts, upstream, run)
-            return [attrs.evolve(s, scores=np.full(data.n_features, np.nan)) for s in found]
+            result = TinyMim._select_many(self, data, counts, upstream, run)
+            return [attrs.evolve(s, scores=np.full(data.n_features, np.nan)) for s in result]
 
-    found = outcome(Silent(k=3), slides(0, 1000, 20, 2), n=10, permutations=40)
-    assert set(found.selected) == {0, 1}
-    assert any("the base returned no scores in 410 of 410" in w for w in found.warnings)
+    result = outcome(Silent(k=3), slides(0, 1000, 20, 2), n=10, permutations=40)
+    assert set(result.selected) == {0, 1}
+    assert any("the base returned no scores in 410 of 410" in w for w in result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said():
 def test_columns_without_a_score_have_the_lowest_of_the_resample_or_the_natural_zero(
     natural_zero, third, least
 ):
-    found = Selection(selected=[1], scores=np.array([np.nan, 2.0, third, np.inf, 7.0]))
+    selection = Selection(selected=[1], scores=np.array([np.nan, 2.0, third, np.inf, 7.0]))
     live = np.array([True, True, True, True, False])
-    scores, scored = filled_scores(found, live, natural_zero=natural_zero)
+    scores, scored = filled_scores(selection, live, natural_zero=natural_zero)
     assert scored and scores.tolist() == [least, 2.0, third, 2.0, least]
 
 
@@ -239,8 +239,8 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(capsys, monk
         options: dict[str, Any] = {
             "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
         }  # fmt: skip
-        found = outcome(TinyMim(k=4), data, settle=0.2, fits=1600, **options)
-        n, permutations, permuted_n = found.tables["numbers"].tolist()
+        result = outcome(TinyMim(k=4), data, settle=0.2, fits=1600, **options)
+        n, permutations, permuted_n = result.tables["numbers"].tolist()
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
         assert n + permutations * permuted_n <= 1600
         said = capsys.readouterr().err
@@ -249,19 +249,19 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(capsys, monk
         plain = Npfs(**options | {"n": n, "permutations": permutations})
         same = plain.select_wrapped(TinyMim(k=4), data, None, Run())
         for name in ("p-values", "mean-scores", "doubt", "relevant"):
-            np.testing.assert_array_equal(found.tables[name], same.tables[name])
+            np.testing.assert_array_equal(result.tables[name], same.tables[name])
 
 
 def test_settling_stops_where_all_is_clear_or_more_would_not_do():
     clear = Npfs(settle=0.1, n=20, permutations=60, permuted_n=2, alpha=0.1)
-    found = clear.select_wrapped(TinyMim(k=4), slides(0, 3000, 12, 4), None, Run())
-    assert (found.tables["doubt"] <= 0.1).all()
-    assert not any("decisions are not settled" in w for w in found.warnings)
+    result = clear.select_wrapped(TinyMim(k=4), slides(0, 3000, 12, 4), None, Run())
+    assert (result.tables["doubt"] <= 0.1).all()
+    assert not any("decisions are not settled" in w for w in result.warnings)
     short = Npfs(settle=0.001, fits=400, n=20, permutations=60, permuted_n=3)
-    found = short.select_wrapped(TinyMim(k=4), slides(1, 120, 20, 3), None, Run())
-    [said] = [w for w in found.warnings if "decisions are not settled" in w]
-    assert int(said.split()[-2]) == found.tables["numbers"] @ [1, 0, 0] + 3 * int(
-        found.tables["numbers"][1]
+    result = short.select_wrapped(TinyMim(k=4), slides(1, 120, 20, 3), None, Run())
+    [said] = [w for w in result.warnings if "decisions are not settled" in w]
+    assert int(said.split()[-2]) == result.tables["numbers"] @ [1, 0, 0] + 3 * int(
+        result.tables["numbers"][1]
     )
 
 
@@ -286,9 +286,10 @@ def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_lab
         (f"immigrate {few},correction=bh", False),
         (f"mim:top=2 {few},correction=bh", False),  # bits have a size of their own
     ):
-        found = Chain.parse(chain).select(data, seed=1)
+        selection = Chain.parse(chain).select(data, seed=1)
         assert (
-            any("have the same sum in every resample" in text for text in found.warnings) is said
+            any("have the same sum in every resample" in text for text in selection.warnings)
+            is said
         ), chain
         assert ("have the same sum in every resample" in capsys.readouterr().err) is said, chain
 
@@ -422,10 +423,10 @@ def test_the_warning_names_them_and_says_what_would_settle_them():
     data = slides(0, 400, 40, 8)
     for null in ("permutation", "published"):
         options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
-        found = outcome(TinyMim(k=8), data, null=null, n=50, **options)
-        near = np.flatnonzero(found.tables["doubt"] > 0.05)
-        [text] = [w for w in found.warnings if w.startswith("borderline")]
-        first = near[np.argmax(found.tables["doubt"][near])]
+        result = outcome(TinyMim(k=8), data, null=null, n=50, **options)
+        near = np.flatnonzero(result.tables["doubt"] > 0.05)
+        [text] = [w for w in result.warnings if w.startswith("borderline")]
+        first = near[np.argmax(result.tables["doubt"][near])]
         assert data.feature_names[first] in text
         assert "About n=" in text and "would settle" in text
     clear = outcome(TinyMim(k=4), slides(0, 3000, 12, 4), null="published", n=400)

@@ -103,10 +103,10 @@ def test_benjamini_hochberg_is_the_step_up_procedure(p, alpha, others):
     under = np.flatnonzero(ranked <= lines)
     rejected = p <= ranked[under[-1]] if under.size else np.zeros(p.size, bool)
     np.testing.assert_allclose(adjusted(p, "bonferroni", tests), np.minimum(1, tests * p))
-    found = adjusted(p, "bh", tests)
+    result = adjusted(p, "bh", tests)
     # Where p equals its level up to rounding either answer is right.
     if np.abs(ranked - lines).min() > 1e-12:
-        np.testing.assert_array_equal(found <= alpha, rejected)
+        np.testing.assert_array_equal(result <= alpha, rejected)
 
 
 @examples(100)
@@ -169,8 +169,8 @@ def test_shards_hold_their_level_and_find_what_is_there():
     test = Npfs(null="shards", n=20)
     false = sum(named(test, TinyMim(k=5), slides(s, 2000, 50, 0), s).size for s in range(20))
     assert false <= 10 + 3 * np.sqrt(10)
-    found = named(Npfs(null="shards", n=50), TinyMim(k=10), slides(0, 20000, 100, 10))
-    assert set(found) == set(range(10))
+    result = named(Npfs(null="shards", n=50), TinyMim(k=10), slides(0, 20000, 100, 10))
+    assert set(result) == set(range(10))
 
 
 def own_p_values(rows: np.ndarray) -> np.ndarray:
@@ -204,18 +204,18 @@ def centred_p_values(rows: np.ndarray, unlisted: int = 0) -> np.ndarray:
 def test_p_values_of_counts_follow_from_the_counts_of_all_labellings(
     compare, definition, permutations, alpha
 ):
-    found = outcome(
+    result = outcome(
         TinyMim(k=4), slides(0, 500, 20, 3), n=30, permutations=permutations, alpha=alpha,
         compare=compare, statistic="counts",
     )  # fmt: skip
-    rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
+    rows = np.vstack((result.tables["z"], result.tables["null-z"])).astype(float)
     assert rows.shape == (1 + permutations, 20)
-    np.testing.assert_allclose(found.tables["p-values"], definition(rows))
-    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= alpha)
-    assert set(found.selected) == set(np.flatnonzero(found.tables["relevant"]))
+    np.testing.assert_allclose(result.tables["p-values"], definition(rows))
+    np.testing.assert_array_equal(result.tables["relevant"], result.tables["p-values"] <= alpha)
+    assert set(result.selected) == set(np.flatnonzero(result.tables["relevant"]))
     if compare == "centred":
-        over = found.tables["z"] > found.tables["critical-value"]
-        np.testing.assert_array_equal(found.tables["relevant"], over)
+        over = result.tables["z"] > result.tables["critical-value"]
+        np.testing.assert_array_equal(result.tables["relevant"], over)
 
 
 @examples(150)
@@ -245,14 +245,18 @@ def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ
 
 
 def test_number_of_permutations_follows_from_alpha_where_it_is_left_out():
-    found = outcome(TinyMim(), slides(0, 100, 22), n=3, alpha=0.0004)
-    assert len(found.tables["mean-scores"]) == 114  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
+    result = outcome(TinyMim(), slides(0, 100, 22), n=3, alpha=0.0004)
+    assert (
+        len(result.tables["mean-scores"]) == 114
+    )  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
 
 
 def test_permuted_counts_do_not_depend_on_the_true_label():
     # Relevant features must not leak into the null: its mean is k/K for each of them.
-    found = outcome(TinyMim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts")
-    mean = found.tables["null-z"].mean(axis=0) / 50
+    result = outcome(
+        TinyMim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts"
+    )
+    mean = result.tables["null-z"].mean(axis=0) / 50
     assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
 
 
@@ -397,10 +401,10 @@ def test_selector_reproduces_the_size_curves_within_their_spread(size, variant):
     test = Npfs(null=variant, n=n, stratify=False)
     sizes, true = [], []
     for seed in range(10):
-        found = test.select_wrapped(TinyMim(k=k), slides(seed), None, Run(entropy=seed))
-        sizes.append(found.selected.size)
-        true.append((found.selected < 15).sum())
-        assert found.tables["critical-value"][0] == float(row["z_crit"])
+        result = test.select_wrapped(TinyMim(k=k), slides(seed), None, Run(entropy=seed))
+        sizes.append(result.selected.size)
+        true.append((result.selected < 15).sum())
+        assert result.tables["critical-value"][0] == float(row["z_crit"])
     # Same tables, other bootstraps: the means differ by less than the spread over tables allows.
     allowed = 3 * max(float(row["selected_sd"]), 0.5) / np.sqrt(10)
     assert abs(np.mean(sizes) - float(row["selected_mean"])) <= allowed
@@ -408,8 +412,8 @@ def test_selector_reproduces_the_size_curves_within_their_spread(size, variant):
 
 
 def test_tables_hold_what_the_test_is_made_of():
-    found = outcome(TinyMim(k=5), slides(0), null="published", n=40)
-    tables = found.tables
+    result = outcome(TinyMim(k=5), slides(0), null="published", n=40)
+    tables = result.tables
     assert tables["bootstrap-matrix"].shape == (40, 50)
     np.testing.assert_array_equal(tables["bootstrap-matrix"].sum(axis=0), tables["z"])
     np.testing.assert_array_equal(tables["kept"], 5)
@@ -420,22 +424,22 @@ def test_tables_hold_what_the_test_is_made_of():
     )
     np.testing.assert_array_equal(tables["relevant"], tables["z"] > tables["critical-value"])
     np.testing.assert_array_equal(tables["relevant"], tables["p-values"] <= 0.01)
-    assert set(found.selected) == set(np.flatnonzero(tables["relevant"]))
-    assert (np.diff(tables["z"][found.selected]) <= 0).all()
-    np.testing.assert_allclose(found.scores, tables["z"] / 40)
+    assert set(result.selected) == set(np.flatnonzero(tables["relevant"]))
+    assert (np.diff(tables["z"][result.selected]) <= 0).all()
+    np.testing.assert_allclose(result.scores, tables["z"] / 40)
     half = np.sqrt(np.log(2 / 0.01) / 80)
-    np.testing.assert_allclose(tables["upper"], np.minimum(found.scores + half, 1))
-    assert "does not keep its level" in found.warnings[0]
+    np.testing.assert_allclose(tables["upper"], np.minimum(result.scores + half, 1))
+    assert "does not keep its level" in result.warnings[0]
 
 
 def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null():
     class Varying(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            found = super()._select_many(data, counts, upstream, run)
+            result = super()._select_many(data, counts, upstream, run)
             sizes = 2 + counts[:, 0] % 3
             return [
                 type(s)(selected=s.selected[:size], scores=s.scores)
-                for s, size in zip(found, sizes, strict=True)
+                for s, size in zip(result, sizes, strict=True)
             ]
 
     tables = outcome(Varying(k=10), slides(0), null="published").tables

@@ -180,8 +180,8 @@ def test_any_division_memory_and_workers_give_the_counts_of_memory(base, tmp_pat
         data = divided(frame, tmp_path / str(k), cuts)
         with ThreadPoolExecutor(2) as pool:
             run = Run(entropy=4, memory=1 << 30, executor=pool if workers else None)
-            found = chain.select(data, run=run)
-        assert_equal(found, expected, f"in {len(cuts) + 1} parts", besides=("warnings",))
+            selection = chain.select(data, run=run)
+        assert_equal(selection, expected, f"in {len(cuts) + 1} parts", besides=("warnings",))
 
 
 def test_what_stands_on_the_left_is_resampled_without_loading_the_table(tmp_path, monkeypatch):
@@ -191,9 +191,9 @@ def test_what_stands_on_the_left_is_resampled_without_loading_the_table(tmp_path
     data = divided(table(), tmp_path / "p", (1, 300))
     with pytest.raises(DataError, match="FSFRAME_TABLE_MEMORY"):
         data.loaded()
-    found = chain.run(data, seed=4)
-    np.testing.assert_array_equal(found.selected, expected.selected)
-    assert found.scores.tobytes() == expected.scores.tobytes()
+    result = chain.run(data, seed=4)
+    np.testing.assert_array_equal(result.selected, expected.selected)
+    assert result.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_shards_that_do_not_fit_are_reported_before_work(tmp_path, monkeypatch):

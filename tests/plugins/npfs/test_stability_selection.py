@@ -93,12 +93,12 @@ def test_bounds_are_those_of_the_published_code(q):
     assert expected_false(60, 50, q, 100, "worst-case") == pytest.approx(q * q / 20)
     for bound in ("unimodal", "r-concave"):
         row = rows[f"{bound}, q {q}, tau 0.60"]
-        found = expected_false(60, 50, q, 100, bound)
-        assert float(row["here"]) == pytest.approx(found, rel=1e-6)
+        result = expected_false(60, 50, q, 100, bound)
+        assert float(row["here"]) == pytest.approx(result, rel=1e-6)
         # The maximum over r-concave distributions is found by a coarse search there: ours is never
         # below it, and above by 3e-3 at q = 1, where the tail is that of few selections.
         most = 5e-6 if bound == "unimodal" or q >= 4 else 4e-3
-        assert -1e-6 < found / float(row["published"]) - 1 < most
+        assert -1e-6 < result / float(row["published"]) - 1 < most
 
 
 def test_thresholds_are_those_of_the_published_code():
@@ -122,9 +122,9 @@ def test_a_larger_share_never_has_a_larger_bound(bound):
 
 def test_a_given_threshold_reports_its_bound():
     data = noise(1, 200, 60, relevant=4)
-    found = Chain.parse("anova-f:top=5 cpss:pairs=20,threshold=0.75").select(data, seed=0)
-    assert found.tables["threshold"][0] == 0.75
-    assert found.tables["false-selections-bound"][0] == expected_false(30, 20, 5.0, 60, "auto")
+    selection = Chain.parse("anova-f:top=5 cpss:pairs=20,threshold=0.75").select(data, seed=0)
+    assert selection.tables["threshold"][0] == 0.75
+    assert selection.tables["false-selections-bound"][0] == expected_false(30, 20, 5.0, 60, "auto")
 
 
 @pytest.mark.parametrize("bound", ["r-concave", "permutation"])
@@ -141,9 +141,9 @@ def test_features_chosen_exactly_as_often_as_the_threshold_are_kept(bound):
 
 def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep():
     data = noise(2, 100, 40)
-    found = Chain.parse("anova-f:top=30 cpss:pairs=10").select(data, seed=0)
-    assert not found.selected.size
-    [said] = [line for line in found.warnings if "nothing is kept" in line]
+    selection = Chain.parse("anova-f:top=30 cpss:pairs=10").select(data, seed=0)
+    assert not selection.selected.size
+    [said] = [line for line in selection.warnings if "nothing is kept" in line]
     most = int(said.split("keep at most ")[1].split()[0])
     assert least_count(1.0, 10, most, 40, "auto")
     assert not least_count(1.0, 10, most + 1, 40, "auto")
@@ -216,9 +216,9 @@ def test_a_base_without_scores_above_the_cutoff_says_so():
     draw = np.random.default_rng(0)
     X = draw.integers(0, 2, size=(60, 8)).astype(float)
     data = Dataset.from_arrays(X, draw.integers(0, 2, 60), name="noise")
-    found = Chain.parse("mim ipss:pairs=5").select(data, seed=0)
-    assert not found.selected.size
-    assert any("no feature is kept" in line or "nothing can" in line for line in found.warnings)
+    selection = Chain.parse("mim ipss:pairs=5").select(data, seed=0)
+    assert not selection.selected.size
+    assert any("no feature is kept" in line or "nothing can" in line for line in selection.warnings)
 
 
 @pytest.mark.parametrize("chain", ["relieff cpss", "relieff ipss"])
@@ -265,11 +265,13 @@ def test_no_more_are_kept_on_average_whichever_labelling_is_the_true_one(rows, m
 
 def test_what_cpss_keeps_is_what_the_pool_allows():
     data = noise(3, 60, 12, relevant=2)
-    found = Chain.parse("anova-f:top=3 cpss:bound=permutation,pairs=8").select(data, seed=1)
-    allowed = np.flatnonzero(found.tables["expected-false"] <= 1.0)
-    assert set(found.selected) == set(allowed) >= {0, 1}
-    assert found.tables["false-selections-bound"][0] <= 1.0
-    assert found.tables["frequency"][found.selected].min() >= found.tables["threshold"][0]
+    selection = Chain.parse("anova-f:top=3 cpss:bound=permutation,pairs=8").select(data, seed=1)
+    allowed = np.flatnonzero(selection.tables["expected-false"] <= 1.0)
+    assert set(selection.selected) == set(allowed) >= {0, 1}
+    assert selection.tables["false-selections-bound"][0] <= 1.0
+    assert (
+        selection.tables["frequency"][selection.selected].min() >= selection.tables["threshold"][0]
+    )
 
 
 PERMUTED = "bound=permutation,pairs=3,permutations=9"
@@ -299,9 +301,9 @@ def test_no_more_is_kept_of_noise_than_is_promised(chain, table, tables, most):
     kept = []
     for seed in range(tables):
         data = people(seed, 12, 5, 20, 0.1) if table == "people" else noise(seed, *table)
-        found = Chain.parse(chain).select(data, seed=seed)
-        kept.append(found.selected.size)
-        assert "cpss" not in chain or found.tables["false-selections-bound"][0] <= 1.0
+        selection = Chain.parse(chain).select(data, seed=seed)
+        kept.append(selection.selected.size)
+        assert "cpss" not in chain or selection.tables["false-selections-bound"][0] <= 1.0
     assert np.mean(kept) <= most + 2 * np.std(kept) / np.sqrt(len(kept))
     assert max(kept) > 0 or PERMUTED not in chain  # A stage that keeps nothing would pass.
 
@@ -357,9 +359,9 @@ def test_results_name_the_assumption_that_fails():
                for w in wide.select(noise(0, 40, 600), seed=0).warnings)  # fmt: skip
     for bound, told in (("r-concave", True), ("worst-case", False)):
         chain = Chain.parse(f"anova-f:top=4 cpss:bound={bound},false_selections=3")
-        found = chain.select(noise(0, 80, 10, copies=3, relevant=1), seed=0)
-        assert found.selected.size
-        assert any("nearly copies" in w for w in found.warnings) == told
+        selection = chain.select(noise(0, 80, 10, copies=3, relevant=1), seed=0)
+        assert selection.selected.size
+        assert any("nearly copies" in w for w in selection.warnings) == told
     narrow = Chain.parse("anova-f:top=3 cpss:bound=r-concave").select(noise(0, 80, 30, relevant=2))
     assert narrow.selected.size and not narrow.warnings
 
@@ -371,8 +373,8 @@ def test_a_class_of_few_rows_is_said_where_scores_are_signed(rare, told):
     assert normal_false(67, 50, 5, 20) < expected_false(67, 50, 5, 20, "r-concave") < 1
     X = np.random.default_rng(0).normal(size=(60, 20))
     data = Dataset.from_arrays(X, (np.arange(60) < rare).astype(int))
-    found = Chain.parse("relieff:top=5 cpss:bound=r-concave").select(data, seed=0)
-    said = [w for w in found.warnings if f"a class has {rare} of 60 rows" in w]
+    selection = Chain.parse("relieff:top=5 cpss:bound=r-concave").select(data, seed=0)
+    said = [w for w in selection.warnings if f"a class has {rare} of 60 rows" in w]
     assert bool(said) == told
     assert all("1.7 false selections, not 0.92" in w for w in said)
 
@@ -389,28 +391,28 @@ def test_auto_requires_more_where_r_concavity_fails():
     X = np.random.default_rng(0).normal(size=(60, 20))
     data = Dataset.from_arrays(X, (np.arange(60) < 8).astype(int))
     for base, needed in (("relieff:top=5", 0.77), ("lasso:top=5", None)):
-        found = Chain.parse(f"{base} cpss").select(data, seed=0)
-        of = least_count(1.0, 50, float(found.tables["kept"].mean()), 20, "auto")
-        assert found.tables["threshold"] == pytest.approx(needed or (of or 0) / 100)
+        selection = Chain.parse(f"{base} cpss").select(data, seed=0)
+        of = least_count(1.0, 50, float(selection.tables["kept"].mean()), 20, "auto")
+        assert selection.tables["threshold"] == pytest.approx(needed or (of or 0) / 100)
 
 
 def test_auto_keeps_copies_by_the_worst_case_alone():
     data = noise(5, 80, 10, copies=3)
     paper = Chain.parse("anova-f:top=4 cpss:bound=r-concave,false_selections=3").select(data)
-    found = Chain.parse("anova-f:top=4 cpss:false_selections=3").select(data)
+    selection = Chain.parse("anova-f:top=4 cpss:false_selections=3").select(data)
     strict = least_count(3.0, 50, 4, data.n_features, "worst-case")
     assert strict is not None
     copied = near_copies(data, paper.selected)
-    lacking = copied[100 * found.scores[copied] < strict]
+    lacking = copied[100 * selection.scores[copied] < strict]
     assert lacking.size
-    assert set(found.selected) == set(paper.selected) - set(lacking)
-    (said,) = [w for w in found.warnings if "nearly copies" in w]
+    assert set(selection.selected) == set(paper.selected) - set(lacking)
+    (said,) = [w for w in selection.warnings if "nearly copies" in w]
     assert f"a share of {strict / 100:.3g} of the halves must select them" in said
     few = noise(0, 80, 4, copies=3, relevant=1)
     for chain, told in (("cpss", True), ("cpss:threshold=0.9", False)):  # The user decides.
-        found = Chain.parse(f"anova-f:top=4 {chain}").select(few)
-        assert any("no share of the halves is enough" in w for w in found.warnings) == told
-        assert (found.selected.size == 0) == told
+        selection = Chain.parse(f"anova-f:top=4 {chain}").select(few)
+        assert any("no share of the halves is enough" in w for w in selection.warnings) == told
+        assert (selection.selected.size == 0) == told
 
 
 def test_copies_are_told_from_constants_and_gaps():
@@ -456,8 +458,8 @@ def test_columns_that_drift_like_the_label_are_not_kept_for_it():
         X[:, :2] += 2.5 * (time / 160)[:, None]
         odds = 4 * (time / 160 - 0.5) + draw.logistic(size=160)
         data = Dataset.from_arrays(np.column_stack([X, time]), (odds > 0).astype(int))
-        found = chain.select(data.with_roles(time="f9"), seed=seed)
-        shares.append(np.mean(found.tables["p-values"][:2] <= 0.05))
+        selection = chain.select(data.with_roles(time="f9"), seed=seed)
+        shares.append(np.mean(selection.tables["p-values"][:2] <= 0.05))
     # Labels shifted over the whole table give 0.69.
     assert np.mean(shares) < 0.2
 

@@ -42,10 +42,12 @@ def test_extreme_units_and_columns_that_tell_nothing_do_not_matter(text):
     base = method(text).select(Dataset.from_arrays(X, y))
     other = X * np.array([1e-200, 1e140, 3, 1, 7e5, 1, 1])
     wide = np.column_stack([other, np.full(80, np.nan), np.full(80, -1.0)])
-    found = method(text).select(Dataset.from_arrays(wide, y))
-    np.testing.assert_allclose(found.scores[:-2], base.scores, rtol=0, atol=1e-12)
-    assert found.scores[-1] == 0 and np.isnan(found.scores[-2]) and 7 not in found.selected
-    assert any("without any value" in note for note in found.warnings)
+    selection = method(text).select(Dataset.from_arrays(wide, y))
+    np.testing.assert_allclose(selection.scores[:-2], base.scores, rtol=0, atol=1e-12)
+    assert (
+        selection.scores[-1] == 0 and np.isnan(selection.scores[-2]) and 7 not in selection.selected
+    )
+    assert any("without any value" in note for note in selection.warnings)
 
 
 def test_k_beyond_the_class_takes_all_and_says_so():
@@ -195,8 +197,8 @@ def test_shuffled_rows_give_the_same_bits(tmp_path, more):
     method = fsframe.selectors["relieff"](m=60)
     expected = method.select(divided(frame, tmp_path / "a", (150,), label="y"))
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
-    found = method.select(divided(shuffled, tmp_path / "b", (10, 150), label="y"))
-    assert found.scores.tobytes() == expected.scores.tobytes()
+    selection = method.select(divided(shuffled, tmp_path / "b", (10, 150), label="y"))
+    assert selection.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_weights_that_arrive_count_as_in_memory(tmp_path):
@@ -209,15 +211,15 @@ def test_weights_that_arrive_count_as_in_memory(tmp_path):
     )
     method = fsframe.selectors["relieff"](m=60)
     expected = method.select(whole, before)
-    found = method.select(divided(frame, tmp_path / "a", (150,)), before)
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-13)
+    selection = method.select(divided(frame, tmp_path / "a", (150,)), before)
+    np.testing.assert_allclose(selection.scores, expected.scores, rtol=0, atol=1e-13)
 
 
 def test_codes_further_apart_than_a_byte_holds_stay_apart(tmp_path):
     frame = mixed_table(*CODES).with_columns(apart=polars.col("code0") * 256)
     chain, whole = Chain.parse("relieff:m=20"), fsframe.read(frame, label="y")
-    found = chain.select(divided(frame, tmp_path / "p", (150,), label="y")).scores
-    np.testing.assert_allclose(found, chain.select(whole).scores, rtol=0, atol=1e-13)
+    scores = chain.select(divided(frame, tmp_path / "p", (150,), label="y")).scores
+    np.testing.assert_allclose(scores, chain.select(whole).scores, rtol=0, atol=1e-13)
 
 
 # Permuted labels against refits one by one; rounds that drop the worst columns
@@ -272,7 +274,7 @@ def test_p_values_equal_those_of_refits(case, gaps):
     rule, numeric, bootstrap = case
     X, discrete, target = problem(gaps, rule, numeric, bootstrap)
     columns, given = prepare_columns(X, discrete), target(np.arange(40))[0]
-    found = permutation_p_values(columns, RULES[rule], given, 30, np.random.default_rng(5))
+    result = permutation_p_values(columns, RULES[rule], given, 30, np.random.default_rng(5))
     rng, results = np.random.default_rng(5), []
     for t in range(31):
         moved = rng.permutation(40) if t else np.arange(40)
@@ -283,16 +285,16 @@ def test_p_values_equal_those_of_refits(case, gaps):
         results.append(feature_scores(prepare_columns(X[order], discrete), RULES[rule], made))
     truth = (1 + sum(scores >= results[0] - 1e-12 for scores in results[1:])) / 31
     truth[-1] = 1.0
-    np.testing.assert_allclose(found, truth, atol=1e-12)
+    np.testing.assert_allclose(result, truth, atol=1e-12)
 
 
 def test_the_interacting_pair_is_significant_and_the_noise_is_not(table):
     data = table("gametes2way.csv")
     rows = np.random.default_rng(0).permutation(1600)[:400]
     data = attrs.evolve(data, matrix=data.X[rows], y=data.y[rows])
-    found = method("multisurf", permutations=199, level=0.05).select(data)
-    assert {data.feature_names[c] for c in found.selected} == {"P1", "P2"}
-    np.testing.assert_allclose(found.tables["p_values"][found.selected], 1 / 200)
+    selection = method("multisurf", permutations=199, level=0.05).select(data)
+    assert {data.feature_names[c] for c in selection.selected} == {"P1", "P2"}
+    np.testing.assert_allclose(selection.tables["p_values"][selection.selected], 1 / 200)
 
 
 def test_adjustment_is_scipys_and_leaves_gaps_out():
@@ -347,22 +349,22 @@ def xor_data(p=30, n=120, seed=0):
     ],
 )
 def test_rounds_shrink_to_the_target_and_never_below(drop, top, sizes):
-    found = Turf(base="relieff:k=5", drop=drop, top=top).select(xor_data())
-    rounds = found.tables["round"]
+    selection = Turf(base="relieff:k=5", drop=drop, top=top).select(xor_data())
+    rounds = selection.tables["round"]
     assert [int((rounds >= t).sum()) for t in range(rounds.max() + 1)] == sizes
-    assert len(found.selected) == top
+    assert len(selection.selected) == top
 
 
 def test_columns_rank_by_the_round_they_survived_then_by_score():
-    found = Turf(base="multisurf", drop=0.2, top=5).select(xor_data())
-    rounds, last = found.tables["round"], found.tables["last_score"]
-    order = np.argsort(-found.scores, kind="stable")
+    selection = Turf(base="multisurf", drop=0.2, top=5).select(xor_data())
+    rounds, last = selection.tables["round"], selection.tables["last_score"]
+    order = np.argsort(-selection.scores, kind="stable")
     expected = np.lexsort((-last, -rounds))
     np.testing.assert_array_equal(order, expected)
-    assert set(found.selected) == set(np.flatnonzero(rounds == rounds.max()))
-    assert set(found.selected[:2]) == {2, 5}
+    assert set(selection.selected) == set(np.flatnonzero(rounds == rounds.max()))
+    assert set(selection.selected[:2]) == {2, 5}
     survivors = rounds == rounds.max()
-    np.testing.assert_array_equal(found.scores[survivors], last[survivors])
+    np.testing.assert_array_equal(selection.scores[survivors], last[survivors])
 
 
 def test_without_base_the_stages_on_the_left_are_wrapped():
@@ -376,9 +378,9 @@ def test_without_base_the_stages_on_the_left_are_wrapped():
 
 def test_columns_that_the_base_did_not_look_at_go_first():
     data = xor_data()
-    found = Turf(base="mim:top=12 multisurf", drop=4, top=3).select(data)
-    assert len(found.selected) == 3
-    assert np.isnan(found.tables["last_score"]).sum() > 0
+    selection = Turf(base="mim:top=12 multisurf", drop=4, top=3).select(data)
+    assert len(selection.selected) == 3
+    assert np.isnan(selection.tables["last_score"]).sum() > 0
 
 
 def test_scores_of_equal_or_rising_rounds_stay_in_order():

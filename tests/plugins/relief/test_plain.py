@@ -77,12 +77,12 @@ def test_scores_equal_the_definition(text, table, drawn, weighted):
         selected=everything, scores=0.0 * everything, instance_weights=omega if weighted else None
     )
     selector = method(text, discrete_features=said(discrete))
-    found = selector.select(Dataset.from_arrays(X, y).with_counts(counts), before).scores
+    scores = selector.select(Dataset.from_arrays(X, y).with_counts(counts), before).scores
     rule, options = PLAIN[text]
     truth = plain.scores(
         X[row], y[row], discrete, rule, row=row, omega=omega[row] if weighted else None, **options
     )
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("ties", ["share", "index"])
@@ -92,10 +92,10 @@ def test_k_counts_drawn_copies_beyond_the_number_of_different_rows(ties):
     X, y = rng.normal(size=(10, 3)), np.arange(10) % 2
     counts = rng.integers(8, 11, 10)
     data = Dataset.from_arrays(X, y).with_counts(counts)
-    found = method(f"relieff:k=15,ties={ties},discrete_features=none").select(data).scores
+    scores = method(f"relieff:k=15,ties={ties},discrete_features=none").select(data).scores
     row = np.repeat(np.arange(10), counts)
     truth = plain.scores(X[row], y[row], np.zeros(3, bool), "nearest", k=15, row=row)
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["surfstar", "multisurfstar", "swrfstar"])
@@ -108,8 +108,8 @@ def test_hits_of_a_numeric_target_are_rows_with_a_similar_value(name, table):
     everything = np.arange(X.shape[1])
     before = Selection(selected=everything, scores=0.0 * everything, instance_weights=omega)
     truth = plain.alike_scores(X, value, discrete, name, omega)
-    found = select(name, (X, value, discrete), upstream=before).scores
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+    scores = select(name, (X, value, discrete), upstream=before).scores
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
 
 
 @EXAMPLES
@@ -118,12 +118,12 @@ def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay)
     X, y, discrete = table
     value = y + np.random.default_rng(0).random(len(y))
     weighting = "weighting=equal" if decay is None else f"decay={decay}"
-    found = select(f"rrelieff:k={k},{weighting}", (X, value, discrete)).scores
+    scores = select(f"rrelieff:k={k},{weighting}", (X, value, discrete)).scores
     with np.errstate(invalid="ignore", divide="ignore"):
         truth = plain.regression_scores(X, value, discrete, k, decay)
     # a column of one value scores 0, and a sum that nobody adds to counts 0
     settled = np.isfinite(truth) & (np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
-    np.testing.assert_allclose(found[settled], truth[settled], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores[settled], truth[settled], rtol=0, atol=1e-12)
 
 
 @EXAMPLES
@@ -133,11 +133,11 @@ def test_iterative_relief_weighs_the_distance_by_the_scores_so_far(table, least,
     first = plain.iterative_scores(X, y, discrete, least, 1)
     # nothing to go by after the first round, and a round that changes nothing, end it early
     assume(rounds == 1 or first.max() > 1e-6)
-    found = select(f"iterative-relief:least={least},rounds={rounds},tol=1e-300", table)
-    assume(found.tables["changes"].size == rounds)
+    selection = select(f"iterative-relief:least={least},rounds={rounds},tol=1e-300", table)
+    assume(selection.tables["changes"].size == rounds)
     truth = plain.iterative_scores(X, y, discrete, least, rounds)
     # Distances go by the scores of the round before, so that roundings grow from round to round.
-    np.testing.assert_allclose(found.scores, truth, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(selection.scores, truth, rtol=0, atol=1e-8)
 
 
 @EXAMPLES
@@ -195,9 +195,9 @@ def test_turf_drops_the_worst_of_each_round(table, drop, top):
     names = names if isinstance(names, str) else f"[{','.join(names)}]"
     base = f"relieff:k=3,discrete_features={names}"
     turf = fsframe.selectors["turf"](base=base, drop=drop, top=top)
-    found = turf.select(Dataset.from_arrays(X, y))
-    assert set(found.selected) == set(left)
-    np.testing.assert_allclose(found.tables["last_score"], last, rtol=0, atol=1e-12)
+    selection = turf.select(Dataset.from_arrays(X, y))
+    assert set(selection.selected) == set(left)
+    np.testing.assert_allclose(selection.tables["last_score"], last, rtol=0, atol=1e-12)
 
 
 def test_gaps_by_probability_in_continuous_and_discrete_columns_worked_by_hand():
@@ -242,8 +242,8 @@ def test_gaps_by_probability_in_continuous_and_discrete_columns_worked_by_hand()
         assert total[i, hits[0]] < total[i, hits[1]]
         assert total[i, misses[0]] < total[i, misses[1]]
         truth += (delta[i, misses[0]] - delta[i, hits[0]]) / 6
-    found = select("relieff:k=1,missing=probability", (X, y, np.array([False, True]))).scores
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-14)
+    scores = select("relieff:k=1,missing=probability", (X, y, np.array([False, True]))).scores
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-14)
 
 
 def test_a_ramp_holds_between_known_values_of_a_column_with_gaps():
@@ -261,11 +261,11 @@ def test_a_ramp_holds_between_known_values_of_a_column_with_gaps():
     np.testing.assert_allclose(D[off], truth[off], rtol=0, atol=1e-14)
     # all hits and misses are neighbours, so that the score is a difference of plain means
     text = "relieff:k=5,missing=probability,ramp=[0.1,0.9]"
-    found = select(text, (X, y, np.zeros(1, bool))).scores
+    scores = select(text, (X, y, np.zeros(1, bool))).scores
     same = y[:, None] == y[None, :]
     hits = np.array([truth[i][same[i] & off[i]].mean() for i in range(6)])
     misses = np.array([truth[i][~same[i]].mean() for i in range(6)])
-    np.testing.assert_allclose(found, (misses - hits).mean(), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(scores, (misses - hits).mean(), rtol=0, atol=1e-14)
 
 
 def test_distance_weighting_gives_a_neighbour_at_distance_zero_all_the_weight():

@@ -120,11 +120,11 @@ def both_ways(stage, data, **options):
         patch.setattr(feature_scores, "LEAST_ROWS", 0)
         patch.setattr(screen, "suffices", lambda self: True)
         patch.setattr(screen, "listed", lambda self, rows: used(self, rows))
-        found = stage.select(data, **options).scores
+        scores = stage.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "screening_pays", lambda *_: False)
         plain = stage.select(data, **options).scores
-    return found, plain, used.call_count
+    return scores, plain, used.call_count
 
 
 @examples(60)
@@ -194,14 +194,14 @@ def table(n, p, levels, gaps, seed):
 def plain_distances(X, discrete):
     """Row by row, so that large tables need no array of all differences."""
     span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
-    found = np.empty((len(X), len(X)))
+    result = np.empty((len(X), len(X)))
     for i, x in enumerate(X):
         delta = np.abs(X - x)
         delta = np.where(discrete, np.where(np.isnan(delta), np.nan, delta > 0), delta / span)
         known = ~np.isnan(delta)
         with np.errstate(invalid="ignore"):
-            found[i] = np.nansum(delta, axis=1) / known.sum(axis=1) * X.shape[1]
-    return found
+            result[i] = np.nansum(delta, axis=1) / known.sum(axis=1) * X.shape[1]
+    return result
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -227,8 +227,8 @@ def test_kinds_of_columns_add_up(p):
     parts = [table(n, p, levels, gaps, p) for levels in (0, 2, 3, 9) for gaps in (False, True)]
     X, discrete = np.hstack(parts), np.repeat([False, True], [2 * p, 6 * p])
     truth = plain_distances(X, discrete)
-    found = full_distances(prepare_columns(X, discrete))
-    np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-12)
+    result = full_distances(prepare_columns(X, discrete))
+    np.testing.assert_allclose(result, truth, rtol=1e-12, atol=1e-12)
 
 
 @examples(15)
@@ -250,7 +250,7 @@ def test_scores_are_those_of_the_definition(name, n, p, levels, gaps, classes, s
     y = np.unique(y, return_inverse=True)[1]
     discrete = np.full(p, levels > 0)
     stage = method(name, discrete_features="all" if levels else "none")
-    found = stage.select(Dataset.from_arrays(X, y)).scores
+    scores = stage.select(Dataset.from_arrays(X, y)).scores
     rule = "nearest" if name == "relieff" else name
     truth = plain.scores(X, y, discrete, rule, k=10)
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-11)

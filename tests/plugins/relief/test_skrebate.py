@@ -218,10 +218,10 @@ def test_turf_keeps_the_same_columns_with_the_same_scores(skrebate):
     base = skrebate.MultiSURF(categorical_features=[], n_features_to_select=3)
     peer = skrebate.TURF(base, pct=0.5, num_scores_to_return=3).fit(X.copy(), y)
     chain = fsframe.Chain.parse("multisurf:discrete_features=none turf:drop=0.5,top=3")
-    found = chain.select(Dataset.from_arrays(X, y), seed=0)
-    assert set(found.selected.tolist()) == set(peer.top_features_[:3].tolist())
-    kept = np.sort(found.selected)
-    last = found.tables["last_score"][kept]
+    selection = chain.select(Dataset.from_arrays(X, y), seed=0)
+    assert set(selection.selected.tolist()) == set(peer.top_features_[:3].tolist())
+    kept = np.sort(selection.selected)
+    last = selection.tables["last_score"][kept]
     np.testing.assert_allclose(last, peer.feature_importances_[kept], rtol=0, atol=1e-10)
 
 

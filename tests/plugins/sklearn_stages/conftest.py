@@ -16,13 +16,13 @@ LOADERS = {
 
 def real_table(name: str) -> Dataset:
     """One of the tables, of the largest every third row."""
-    found = LOADERS[name]()
+    result = LOADERS[name]()
     rows = slice(None, None, 3 if name == "cancer" else 1)
     task = "regression" if name == "diabetes" else "classification"
     return Dataset.from_arrays(
-        found.data[rows],
-        found.target[rows],
-        list(map(str, found.feature_names)),
+        result.data[rows],
+        result.target[rows],
+        list(map(str, result.feature_names)),
         name=name,
         task=task,
     )

@@ -102,10 +102,10 @@ def test_permutation_on_held_out_rows(real):
     losses = []
     for fold, (train, test) in enumerate(splits_of(real, 2)):
         fitted = make_pipeline(StandardScaler(), estimator).fit(real.X[train], real.y[train])
-        found = permutation_importance(
+        result = permutation_importance(
             fitted, real.X[test], real.y[test], n_repeats=2, random_state=stage.seed(Run(), 2, fold)
         )
-        losses.append(found.importances_mean)
+        losses.append(result.importances_mean)
     ours = stage.select(real)
     assert ours.scores == pytest.approx(np.mean(losses, axis=0))
     assert ours.scores.max() > 0.08
@@ -156,10 +156,12 @@ def test_linear_paths_are_those_of_single_fits():
         (Lasso(top=1.0, penalties=12), lambda a: TheirLasso(alpha=a, tol=1e-9)),
         (ElasticNet(top=1.0, penalties=12), lambda a: TheirElasticNet(alpha=a, tol=1e-9)),
     ):
-        found = ours.select(data)
-        for penalty, coef in zip(found.tables["penalties"], found.tables["path"], strict=True):
+        selection = ours.select(data)
+        for penalty, coef in zip(
+            selection.tables["penalties"], selection.tables["path"], strict=True
+        ):
             assert coef[0] == pytest.approx(theirs(penalty).fit(X, y).coef_, abs=1e-4)
-        assert (found.tables["path"][0] == 0).all() and (found.tables["path"][1] != 0).any()
+        assert (selection.tables["path"][0] == 0).all() and (selection.tables["path"][1] != 0).any()
 
 
 def many_rows(rows: int, seed: int) -> Dataset:
@@ -179,12 +181,12 @@ def many_rows(rows: int, seed: int) -> Dataset:
 )  # fmt: skip
 def test_logistic_paths_satisfy_the_conditions_of_their_optimum(data, method):
     X = scaled(data)
-    found = method(top=1.0, penalties=20, smallest=0.05).select(data)
-    assert not any("converge" in text for text in found.warnings)
+    selection = method(top=1.0, penalties=20, smallest=0.05).select(data)
+    assert not any("converge" in text for text in selection.warnings)
     share = 1.0 if method is Lasso else 0.5
     model, code = (0, 1) if data.n_classes == 2 else (2, 2)
     truth = (data.y == code).astype(float)
-    for penalty, coef in zip(found.tables["penalties"], found.tables["path"], strict=True):
+    for penalty, coef in zip(selection.tables["penalties"], selection.tables["path"], strict=True):
         beta = coef[model]
         # The intercept is not penalised: the chances have the mean of the classes.
         raw = X @ beta
@@ -211,19 +213,19 @@ def test_a_score_by_coefficient_is_that_of_the_chosen_penalty():
 
 def test_the_penalty_chosen_is_that_of_the_least_loss():
     data = real_table("diabetes")
-    found = Lasso(penalties=15, folds=4).select(data)
+    selection = Lasso(penalties=15, folds=4).select(data)
     losses = []
     for train, test in splits_of(data, 4):
         paths = [make_pipeline(StandardScaler(), TheirLasso(alpha=penalty, tol=1e-8))
-                 for penalty in found.tables["penalties"]]  # fmt: skip
+                 for penalty in selection.tables["penalties"]]  # fmt: skip
         fits = [path.fit(data.X[train], data.y[train]).predict(data.X[test]) for path in paths]
         losses.append([np.mean((data.y[test] - fit) ** 2) for fit in fits])
-    assert found.tables["loss"] == pytest.approx(np.array(losses), rel=1e-4)
+    assert selection.tables["loss"] == pytest.approx(np.array(losses), rel=1e-4)
     best = int(np.mean(losses, axis=0).argmin())
-    kept = np.flatnonzero(found.tables["path"][best, 0])
-    assert sorted(found.selected) == kept.tolist()
+    kept = np.flatnonzero(selection.tables["path"][best, 0])
+    assert sorted(selection.selected) == kept.tolist()
     simple = Lasso(penalties=15, folds=4, rule="one-se").select(data)
-    assert set(simple.selected) < set(found.selected)
+    assert set(simple.selected) < set(selection.selected)
 
 
 def test_variances(real):
@@ -248,10 +250,10 @@ def test_clusters(real, clusters):
 
 def test_a_cluster_keeps_the_column_most_related_to_a_target():
     data = real_table("diabetes")
-    found = Correlation(threshold=0.5).select(data)
+    selection = Correlation(threshold=0.5).select(data)
     strength = [abs(np.corrcoef(column, data.y)[0, 1]) for column in data.X.T]
-    assert found.scores == pytest.approx(strength)
-    for column, stand in enumerate(found.tables["stands-for"]):
+    assert selection.scores == pytest.approx(strength)
+    for column, stand in enumerate(selection.tables["stands-for"]):
         assert strength[stand] >= strength[column] - 1e-12
 
 

@@ -71,8 +71,8 @@ def ours(X: np.ndarray, y: np.ndarray, **settings: Any) -> Any:
 @pytest.mark.parametrize("correction", list(STEPS))
 def test_both_confirm_the_relevant_columns_and_no_other(borutapy, correction):
     X, y = table()
-    found = theirs(borutapy, X, y, two_step=STEPS[correction])
-    assert np.flatnonzero(found.support_).tolist() == RELEVANT
+    result = theirs(borutapy, X, y, two_step=STEPS[correction])
+    assert np.flatnonzero(result.support_).tolist() == RELEVANT
     assert sorted(ours(X, y, correction=correction).selected.tolist()) == RELEVANT
 
 

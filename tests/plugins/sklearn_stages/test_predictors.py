@@ -232,8 +232,8 @@ def test_a_given_penalty_solves_the_normal_equations():
     y = data.y[rows] - data.y[rows].mean()
     beta = np.linalg.solve(Z.T @ Z + 7.0 * np.eye(6), Z.T @ y)
     new = (numbers(1).X - data.X[rows].mean(axis=0)) / data.X[rows].std(axis=0)
-    found = Ridge(penalty=7.0).fit(data.with_counts(counts)).predict(numbers(1).X)
-    assert found == pytest.approx(new @ beta + data.y[rows].mean(), rel=1e-9)
+    result = Ridge(penalty=7.0).fit(data.with_counts(counts)).predict(numbers(1).X)
+    assert result == pytest.approx(new @ beta + data.y[rows].mean(), rel=1e-9)
 
 
 def test_no_copy_of_a_row_helps_to_choose_the_penalty_for_it():

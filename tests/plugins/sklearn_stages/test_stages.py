@@ -85,8 +85,8 @@ def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
         RequestError, match="importance: GaussianNB: the estimator has neither coef_"
     ):
         Importance(of="GaussianNB").select(table())
-    found = Importance(of="GaussianNB", measure="held-out", folds=2).select(table())
-    assert found.selected[0] == 1
+    selection = Importance(of="GaussianNB", measure="held-out", folds=2).select(table())
+    assert selection.selected[0] == 1
 
 
 _WITHOUT = """
@@ -114,8 +114,8 @@ def test_what_is_no_estimator_imports_no_scikit_learn():
         (["chain", "variance", "correlation", *on], 0, "represents"),
     ]
     command = [sys.executable, "-c", _WITHOUT, json.dumps([words for words, _, _ in expected])]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    for (words, code, said), (exit_code, text) in zip(expected, found, strict=True):
+    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    for (words, code, said), (exit_code, text) in zip(expected, result, strict=True):
         assert exit_code == code and said in text, (words, text)
 
 
@@ -275,8 +275,8 @@ def test_what_boruta_confirms_is_said_to_be_of_these_rows():
     X = np.random.default_rng(0).normal(size=(80, 5))
     label = X[:, 3] > 0
     said = "holds over forests, which all see the same rows"
-    found = Boruta(trees=8, max_runs=12).select(Dataset.from_arrays(X, label))
-    assert found.selected.tolist() == [3] and any(said in text for text in found.warnings)
+    selection = Boruta(trees=8, max_runs=12).select(Dataset.from_arrays(X, label))
+    assert selection.selected.tolist() == [3] and any(said in text for text in selection.warnings)
     few = Boruta(trees=8, max_runs=2).select(Dataset.from_arrays(X, label))
     ranked = Boruta(trees=8, max_runs=12, top=1).select(Dataset.from_arrays(X, label))
     assert not any(said in text for text in (*few.warnings, *ranked.warnings))
@@ -316,23 +316,23 @@ def test_the_two_step_test_of_boruta_decides_after_fewer_forests():
 
 def test_boruta_tells_how_many_forests_it_takes_to_confirm_a_column():
     data = table(p=30)
-    found = Boruta(trees=5, max_runs=3, alpha=0.05).select(data)
-    (told,) = [w for w in found.warnings if "no column is confirmed" in w]
+    selection = Boruta(trees=5, max_runs=3, alpha=0.05).select(data)
+    (told,) = [w for w in selection.warnings if "no column is confirmed" in w]
     assert "that takes 10 forests or more" in told  # 30 / 2^9 is above 0.05, 30 / 2^10 below
 
 
 def test_boruta_tells_what_it_saw():
     data = table(p=8)
-    found = Boruta(trees=15, max_runs=12, alpha=0.05).select(data)
-    tables = found.tables
+    selection = Boruta(trees=15, max_runs=12, alpha=0.05).select(data)
+    tables = selection.tables
     best = tables["best-shadow"][:, None]
     seen = ~np.isnan(tables["importance"])
     assert tables["forests"].tolist() == seen.sum(axis=0).tolist()
     hits = np.nansum(np.where(seen, tables["importance"] > best, 0), axis=0)
     assert tables["hits"].tolist() == hits.tolist()
-    assert set(found.selected) == set(np.flatnonzero(tables["decision"] == 1)) >= {1, 3}
+    assert set(selection.selected) == set(np.flatnonzero(tables["decision"] == 1)) >= {1, 3}
     tentative = [data.feature_names[c] for c in np.flatnonzero(tables["decision"] == 0)]
-    told = "".join(w for w in found.warnings if "tentative" in w)
+    told = "".join(w for w in selection.warnings if "tentative" in w)
     assert all(name in told for name in tentative) and bool(tentative) == bool(told)
     rejected = tables["decision"] == -1
     assert (tables["forests"][rejected] < len(best)).all() or len(best) < 12
@@ -342,20 +342,22 @@ def test_the_best_copies_are_draws_of_the_best_irrelevant_column():
     table = np.array([[4.0, 2.0, 1.0], [8.0, 2.0, np.nan], [6.0, 3.0, 1.0]])
     shadows, typical = np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 1.0])
     # Divided by the typical copy: means 14/3, 2 and 1 of the columns; copies 2, 2 and 6.
-    found = _adjusted_p_values(table, shadows, typical)
-    assert found == pytest.approx([2 / 4, 4 / 4, 4 / 4])
+    result = _adjusted_p_values(table, shadows, typical)
+    assert result == pytest.approx([2 / 4, 4 / 4, 4 / 4])
     assert _adjusted_p_values(table[:, :1], shadows * 0.7, typical) == pytest.approx([1 / 4])
 
 
 def test_boruta_over_tables_needs_a_column_that_few_best_copies_reach():
     data = table(p=8)
     stage = Boruta(trees=10, max_runs=19, alpha=0.05, correction="best-shadow")
-    found = stage.select(data)
-    kept = found.tables["decision"] == 1
-    assert np.flatnonzero(kept).tolist() == sorted(found.selected.tolist()) == [1, 3]
-    assert (kept == (found.tables["p_adjusted"] <= 0.05)).all()
-    assert len(found.tables["best-shadow"]) == 19, "nothing is decided for a column before the last"
-    assert not any("tentative" in w or "holds over forests" in w for w in found.warnings)
+    selection = stage.select(data)
+    kept = selection.tables["decision"] == 1
+    assert np.flatnonzero(kept).tolist() == sorted(selection.selected.tolist()) == [1, 3]
+    assert (kept == (selection.tables["p_adjusted"] <= 0.05)).all()
+    assert len(selection.tables["best-shadow"]) == 19, (
+        "nothing is decided for a column before the last"
+    )
+    assert not any("tentative" in w or "holds over forests" in w for w in selection.warnings)
     null = Dataset.from_arrays(data.X, np.random.default_rng(9).permutation(data.y))
     assert stage.select(null).selected.size == 0
 
@@ -386,8 +388,8 @@ def test_forests_that_were_kept_are_not_grown_again(monkeypatch):
 
 def test_a_lasso_under_npfs_and_stability():
     data = table(n=50, p=5)
-    found = Chain.parse("lasso:top=2,penalties=10 npfs:n=20,null=published").select(data)
-    assert {1, 3} <= set(found.selected)
+    selection = Chain.parse("lasso:top=2,penalties=10 npfs:n=20,null=published").select(data)
+    assert {1, 3} <= set(selection.selected)
     weak = Lasso(top=2, weakness=0.4)
     drawn = {weak.select(data, seed=seed).scores.tobytes() for seed in range(6)}
     assert len(drawn) > 2, "a randomised lasso draws columns anew for every seed"
@@ -400,9 +402,12 @@ def test_what_the_left_stage_found_best_stands_for_its_cluster():
     wide = Dataset.from_arrays(X, data.y)
     chain = Chain.parse("variance correlation:keep=upstream")
     assert fsframe.selectors["correlation"] is Correlation
-    found = chain.select(wide)
-    assert 1 in found.selected and not {6, 7} & set(found.selected)
-    assert found.tables["stands-for"][[1, 6, 7]].tolist() == [found.tables["stands-for"][1]] * 3
+    selection = chain.select(wide)
+    assert 1 in selection.selected and not {6, 7} & set(selection.selected)
+    assert (
+        selection.tables["stands-for"][[1, 6, 7]].tolist()
+        == [selection.tables["stands-for"][1]] * 3
+    )
     with pytest.raises(RequestError, match="keep=upstream needs a previous stage"):
         Correlation(keep="upstream").select(wide)
     chain.check_request(wide)

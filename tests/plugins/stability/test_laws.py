@@ -227,9 +227,9 @@ def test_intersections_are_counted_right_over_many_blocks_of_columns():
     random = np.random.default_rng(0)
     matrix = random.random((4, 20_001)) < 0.3
     chosen = [set(np.flatnonzero(row)) for row in matrix]
-    found = Overlap.of(matrix).intersections
+    result = Overlap.of(matrix).intersections
     for i, j in itertools.product(range(4), repeat=2):
-        assert found[i, j] == len(chosen[i] & chosen[j])
+        assert result[i, j] == len(chosen[i] & chosen[j])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -247,8 +247,8 @@ def test_the_plain_program_gives_kuncheva():
     rng = np.random.default_rng(6)
     for runs, features, k in ((2, 5, 1), (7, 12, 4), (20, 30, 29)):
         chosen = np.argsort(rng.random((runs, features)), axis=1) < k
-        found = metrics["kuncheva"]()(chosen.astype(int)).value
-        assert found == pytest.approx(plain_programs.kuncheva(chosen), rel=1e-12)
+        result = metrics["kuncheva"]()(chosen.astype(int)).value
+        assert result == pytest.approx(plain_programs.kuncheva(chosen), rel=1e-12)
 
 
 # Metrics of rankings against scipy and by enumeration; where a metric has no value

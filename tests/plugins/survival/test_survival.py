@@ -59,8 +59,8 @@ RIDGE = [-0.049653, 0.842817, -0.076928, -0.352166]
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_score_tests_and_coefficients_are_those_of_statsmodels(followed, ties):
     z, beta = OTHERS[ties]
-    found = CoxScore(ties=ties).select(followed)
-    np.testing.assert_allclose(found.tables["z_score"], z, rtol=1e-9)
+    selection = CoxScore(ties=ties).select(followed)
+    np.testing.assert_allclose(selection.tables["z_score"], z, rtol=1e-9)
     np.testing.assert_allclose(Cox(penalty=0, ties=ties).fit(followed).inner.beta, beta, rtol=1e-6)
 
 
@@ -121,8 +121,8 @@ def test_classifiers_refuse_times_by_name(name):
 
 def test_evaluate_stability_and_npfs_go_by_concordance():
     data = tables.survival()
-    found = fsframe.evaluate("cox-score:top=2 cox", data, folds=4, repeats=2)
-    assert "c-index" in repr(found)
+    evaluation = fsframe.evaluate("cox-score:top=2 cox", data, folds=4, repeats=2)
+    assert "c-index" in repr(evaluation)
     assert fsframe.stability("cox-score:top=2", data, n=6).to_frame() is not None
     with warnings.catch_warnings(action="ignore"):
         kept = fsframe.select("cox-score:top=2 npfs:n=60,null=published", data)
@@ -144,9 +144,9 @@ def test_the_c_index_of_an_evaluation_is_that_of_its_folds():
         risk = Cox().fit(train, kept).predict(data.X[rows])
         np.testing.assert_allclose(held["predicted"][0, rows], risk, rtol=1e-9)
         values.append(CIndex.of(data.y[rows], risk))
-    found = recorded_evaluation(record).evaluation
-    assert found.leading.name == "c-index" and found.baseline.mean == 0.5
-    assert found.leading.mean == pytest.approx(np.mean(values), rel=1e-9)
+    result = recorded_evaluation(record).evaluation
+    assert result.leading.name == "c-index" and result.baseline.mean == 0.5
+    assert result.leading.mean == pytest.approx(np.mean(values), rel=1e-9)
 
 
 def test_tables_name_the_column_of_events(tmp_path):
@@ -282,8 +282,8 @@ def test_permutations_keep_the_level_where_chi2_does_not(law):
         }[law]
         data = Dataset.from_arrays(X, np.minimum(time, until), event=time <= until)
         for null in small:
-            found = CoxScore(alpha=0.05, null=null).select(data)
-            small[null] += int((found.tables["p_values"] <= 0.001).sum())
+            selection = CoxScore(alpha=0.05, null=null).select(data)
+            small[null] += int((selection.tables["p_values"] <= 0.001).sum())
     shares = {null: count / (p * tables) for null, count in small.items()}
     assert shares["permutation"] < 0.0014
     assert (shares["chi2"] > 0.003) == (law != "normal")

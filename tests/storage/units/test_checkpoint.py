@@ -296,8 +296,8 @@ def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
     with Checkpoint.open(out, MANIFEST, every=0) as checkpoint:
         call = call_key("select", "mim:top=2", data, run, counts=counts, parts=("scores",))
         checkpoint.commit(Unit(call, 0, 2), b"\x80\x04N.")
-        found = select_resamples(
+        selections = select_resamples(
             chain, data, counts, attrs.evolve(run, checkpoint=checkpoint), parts=("scores",)
         )
         with pytest.raises(StoreError, match="not a packet"):
-            list(found)
+            list(selections)

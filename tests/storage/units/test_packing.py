@@ -332,11 +332,11 @@ def begun_elsewhere(begin: Callable[[dict[str, str]], Path]) -> Path:
 
 
 def test_a_fingerprint_names_its_parts_and_is_that_of_this_process():
-    found = fingerprint()
-    assert set(found) == {*NUMERIC_PARTS, *NUMERIC_LIBRARIES}
-    assert all(found[name] for name in ("blas", "simd", "kernels", "numpy", "scipy", "numba"))
-    assert found["numpy"] == np.__version__
-    assert numeric_differences(found, found) == []
+    result = fingerprint()
+    assert set(result) == {*NUMERIC_PARTS, *NUMERIC_LIBRARIES}
+    assert all(result[name] for name in ("blas", "simd", "kernels", "numpy", "scipy", "numba"))
+    assert result["numpy"] == np.__version__
+    assert numeric_differences(result, result) == []
 
 
 @pytest.mark.parametrize("library", NUMERIC_LIBRARIES)

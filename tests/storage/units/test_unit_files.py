@@ -149,9 +149,9 @@ def test_another_fingerprint_is_a_difference_unless_runs_may_be_mixed():
 
 
 def test_the_software_of_a_chain_names_the_plugins_of_every_stage_also_within_a_base():
-    found = software(Chain.parse("mim:top=5 npfs:base=(relieff immigrate)"))
-    assert {"plugin infotheory", "plugin npfs", "plugin relief", "plugin margin"} <= set(found)
-    assert {"python", "numpy", "scipy", "numba", "fsframe"} <= set(found)
+    result = software(Chain.parse("mim:top=5 npfs:base=(relieff immigrate)"))
+    assert {"plugin infotheory", "plugin npfs", "plugin relief", "plugin margin"} <= set(result)
+    assert {"python", "numpy", "scipy", "numba", "fsframe"} <= set(result)
     assert "plugin margin" not in software(Chain.parse("mim:top=5"))
 
 
