@@ -7,6 +7,7 @@ _EQUALITY = "the package asks whether values are equal, which numbers with decim
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "boruta-py": {
+        "a_large_offset_changes_nothing": "trees of scikit-learn hold columns in 32 bits",
         "order_of_columns_does_not_matter": _SEEDED,
         "order_of_rows_does_not_matter": _SEEDED,
     },
@@ -17,12 +18,20 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "scale_changes_nothing": "its distances are in the columns' units",
         "three_classes_are_accepted": _EQUALITY,
     },
-    "fast-can": {"a_duplicated_column_scores_as_its_original": _SEARCH},
-    "pandas-mrmr": {"a_duplicated_column_scores_as_its_original": _SEARCH},
+    "fast-can": {
+        "a_duplicated_column_scores_as_its_original": _SEARCH,
+        "ties_keep_the_order_of_the_table": "it refuses to take columns that others determine",
+    },
+    "pandas-mrmr": {
+        "a_duplicated_column_scores_as_its_original": _SEARCH,
+        "a_large_offset_changes_nothing": "scikit-learn's f_classif subtracts sums of squares, of "
+        "which an offset leaves no digit",
+    },
     "hsic-lasso": {
         "a_duplicated_column_scores_as_its_original": "the package fails on equal columns: it asks "
         "for numpy.linalg.linalg, which numpy 2 has not",
         "order_of_columns_does_not_matter": _DIGITS,
+        "unit_and_origin_of_the_target_do_not_matter": _DIGITS,
     },
     "mlxtend-forward": {
         "a_duplicated_column_scores_as_its_original": _SEARCH,
