@@ -38,7 +38,7 @@ from margin_methods import (
 from result_tables import grown, percent, write_tables
 from scipy import stats
 
-from fsframe.evaluation.measuring import (
+from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
     paired_t_test,
     win_tie_loss,

@@ -16,7 +16,7 @@ import numpy as np
 from cells import Bench, Cell, OutOfTime, arguments, evaluations, folds_of, grow
 from result_tables import grown, percent, write_tables
 
-from fsframe.evaluation.measuring import paired_t_test, win_tie_loss
+from fsframe.evaluation.comparison_tests import paired_t_test, win_tie_loss
 from fsframe.evaluation.summary import Evaluation
 from fsframe.registry import stability_metrics
 

@@ -33,7 +33,7 @@ from scipy import sparse
 
 import fsframe
 from fsframe_stability.agreement import Overlap
-from fsframe_stability.coefficients import ZucknickCorrected
+from fsframe_stability.similar_features import ZucknickCorrected
 
 RESULTS = Path(__file__).parent / "results" / "wide.csv"
 SIZES = "30"

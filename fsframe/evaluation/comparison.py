@@ -11,23 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, GatheredErrors, RequestError, StoreError
-from fsframe.evaluation.cross_validation import CrossValidation, grid_of
-from fsframe.evaluation.grid import ends_with_classifier
-from fsframe.evaluation.measuring import (
+from fsframe.evaluation.comparison_tests import (
     CriticalDifference,
     PairedTest,
     corrected_resampled_test,
     correlated_posterior,
     critical_difference,
-    join_repetitions,
     mean_ranks,
-    one_standard_error,
     paired_t_test,
     pareto_front,
     signed_rank_posterior,
     wilcoxon_holm,
     win_tie_loss,
 )
+from fsframe.evaluation.cross_validation import CrossValidation, grid_of
+from fsframe.evaluation.grid import ends_with_classifier
+from fsframe.evaluation.measuring import join_repetitions, one_standard_error
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import LEADING, Evaluation, Measure, summarise_tables
 from fsframe.grammar import format_stages, parse_stages

@@ -567,12 +567,21 @@ def entries_in(file: Path, kind: type[E]) -> Iterator[E]:
     """
     declared = _declared(file)
     shared = declared.get("defaults", {}).get(kind.hook, {})
-    for fields in declared.get(kind.hook, ()):
+    sections = declared.get(kind.hook, [])
+    if not isinstance(sections, list):
+        raise ValueError(f"{file.name}: write [[{kind.hook}]], since each section is one entry")
+    for fields in sections:
         yield kind(**{**shared, **fields})
 
 
 def hooks_in(file: Path) -> set[str]:
-    """The hooks that have sections in a TOML file for `entries_in`."""
+    """The hooks that have sections in a TOML file for `entries_in`.
+
+    Raises
+    ------
+    ValueError
+        If the file is not TOML.
+    """
     return _declared(file).keys() - {"defaults"}
 
 

@@ -535,9 +535,14 @@ class PluginManager:
             self._trace(f"{source.name}: importing {source.target}")
             with guarded_import(environ=self._environ):
                 plugin = source.load()
+                file = _file_of_entries(plugin)
+                declared = hooks_in(file) if file is not None else set[str]()
+                notes += [_unknown_hook(hook) for hook in sorted(declared - HOOKS.keys())]
                 notes.extend(self._check_hooks(plugin))
                 self._pluggy.register(plugin, name=source.name)
                 self._collect(plugin, offered, before)
+                if file is not None:
+                    self._add_declared(file, declared, plugin, offered, before)
                 if not offered:
                     hooks = " or ".join(HOOKS)
                     raise PluginError("; ".join([f"it offers nothing; implement {hooks}", *notes]))
@@ -604,23 +609,20 @@ class PluginManager:
                 )
 
     def _check_hooks(self, plugin: object) -> Iterator[str]:
-        """Remarks on unknown hooks, of functions and of sections in the file of entries.
+        """Remarks on unknown hooks.
 
         Raises
         ------
         PluginError
             If the name of a hook is misspelled, or its marker is missing.
         """
-        file = _file_of_entries(plugin)
-        for hook in sorted(hooks_in(file) - HOOKS.keys()) if file else ():
-            yield _unknown(hook)
         for name, member in inspect.getmembers(plugin, callable):
             options = getattr(member, f"{hookspecs.PROJECT}_impl", None)
             marked = options is not None
             options = options if isinstance(options, Mapping) else {}
             hook = options.get("specname") or name
             if marked and hook not in HOOKS:
-                yield _unknown(hook, optional=bool(options.get("optionalhook")))
+                yield _unknown_hook(hook, optional=bool(options.get("optionalhook")))
             defined_here = getattr(member, "__module__", "") != hookspecs.__name__
             if (
                 name.startswith("fsframe_")
@@ -641,11 +643,6 @@ class PluginManager:
             for hook, kind in HOOKS.items()
             for offers in self._pluggy.subset_hook_caller(hook, others)()
         ]
-        if file := _file_of_entries(plugin):
-            # What a hook of the module returns is for the module to say.
-            called = {caller.name for caller in self._pluggy.get_hookcallers(plugin) or ()}
-            declared = hooks_in(file) - called
-            calls += [(h, HOOKS[h], entries_in(file, HOOKS[h])) for h in HOOKS if h in declared]
         for hook, kind, offers in calls:
             if offers is not None and (
                 isinstance(offers, Entry) or not isinstance(offers, Iterable)
@@ -655,6 +652,21 @@ class PluginManager:
                     f"{kind.__name__} objects"
                 )
             for entry in offers or ():
+                self._check_entry(hook, kind, entry, [*before, *offered])
+                offered.append(entry)
+
+    def _add_declared(
+        self,
+        file: Path,
+        declared: set[str],
+        plugin: object,
+        offered: list[Entry],
+        before: list[Entry],
+    ) -> None:
+        """Add the entries that a file declares, but for hooks that the plugin's module has."""
+        called = {caller.name for caller in self._pluggy.get_hookcallers(plugin) or ()}
+        for hook, kind in HOOKS.items():
+            for entry in entries_in(file, kind) if hook in declared - called else ():
                 self._check_entry(hook, kind, entry, [*before, *offered])
                 offered.append(entry)
 
@@ -692,7 +704,7 @@ def _file_of_entries(plugin: object) -> Path | None:
     return file if file.is_file() else None
 
 
-def _unknown(hook: str, *, optional: bool = False) -> str:
+def _unknown_hook(hook: str, *, optional: bool = False) -> str:
     """The remark that a hook is unknown; PluginError if its name looks like a known one."""
     # Compared without the common prefix.
     near = did_you_mean(_without_prefix(hook), [_without_prefix(known) for known in HOOKS])

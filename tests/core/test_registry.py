@@ -412,6 +412,7 @@ def test_a_package_needs_no_hook_for_what_its_file_declares(package):
         ("[[fsframe_dialects]]", "loaded", "'fsframe_dialects' is not known to this fsframe"),
         ("top = 3\n[[", "failed", "TOMLDecodeError"),
         ("[[fsframe_readers]]\nwidth = 3", "failed", "TypeError"),
+        ("[fsframe_readers]\nname = 'a'", "failed", "write [[fsframe_readers]], since each"),
     ],
 )
 def test_wrong_sections_are_reported_as_wrong_hooks_are(package, toml, status, said):

@@ -13,21 +13,20 @@ from scipy import stats
 import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.comparison import RULES, Cell, compared, methods_of
-from fsframe.evaluation.grid import ChainGrid, combined, spelled_out
-from fsframe.evaluation.measuring import (
+from fsframe.evaluation.comparison_tests import (
     PairedTest,
     corrected_resampled_test,
-    corrected_standard_error,
     correlated_posterior,
     critical_difference,
     holm,
-    one_standard_error,
     paired_t_test,
     pareto_front,
     signed_rank_posterior,
     wilcoxon_holm,
     win_tie_loss,
 )
+from fsframe.evaluation.grid import ChainGrid, combined, spelled_out
+from fsframe.evaluation.measuring import corrected_standard_error, one_standard_error
 from fsframe.evaluation.summary import summarise
 from tests.evaluation.tables import rows_of, separated, write_csv
 from tests.same_process import fsframe as ran

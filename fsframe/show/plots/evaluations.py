@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import study_of_runs
+from fsframe.evaluation.comparison_tests import critical_difference as cd_of
+from fsframe.evaluation.comparison_tests import pareto_front
 from fsframe.evaluation.measures import Brier, are_probabilities
-from fsframe.evaluation.measuring import critical_difference as cd_of
-from fsframe.evaluation.measuring import pareto_front
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.evaluation.summary import Measure
 from fsframe.registry import stability_metrics

@@ -16,11 +16,8 @@ from threadpoolctl import threadpool_limits
 import fsframe
 from fsframe.method.stability_metric import StabilityMetric
 from fsframe_stability import plain as plain_programs
-from fsframe_stability.agreement import (
-    Overlap,
-    expected_canberra,
-    intersection_law,
-)
+from fsframe_stability.agreement import Overlap, intersection_law
+from fsframe_stability.rankings import expected_canberra
 from tests.grids import examples
 
 metrics = fsframe.stability_metrics
