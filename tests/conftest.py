@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -58,6 +59,20 @@ def pytest_configure(config: pytest.Config) -> None:
             f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
             returncode=4,
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from walking through ten thousand tests again and again.
+
+    They live to the end: looking at them took a third of the collection, and a twentieth of the run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 # What tests use that only some systems have.

@@ -148,6 +148,7 @@ def test_messages_say_how_to_continue(folder):
     kept = 0
     while kept < 1:
         assert process.poll() is None
+        time.sleep(0.02)
         # The folder is made while it is looked for.
         with contextlib.suppress(FileNotFoundError):
             kept = len(list(folder.glob("*.units/units-*")))
