@@ -201,6 +201,8 @@ def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(sixt
         assert "kept by request (--keep), whatever the test decides: f1, f7" in told
     if "turf" in chain:
         assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist())
+        rounds = kept.stages[-1].selection.tables["round"]
+        assert (rounds[[0, 6]] == rounds.max()).all() and rounds.min() == 0
 
 
 def test_where_they_would_pass_for_findings_they_are_refused_and_folds_keep_them(sixty):

@@ -111,6 +111,16 @@ def test_groups_of_one_class_each_leave_no_fold_without_rows():
     assert set(place.tolist()) == {0, 1, 2}
 
 
+def test_large_groups_are_dealt_first_and_equal_ones_in_random_order():
+    groups = np.array([3, 0, 1, 2, 3, 3])
+    dealt = {tuple(deal_groups(groups * 0, groups, 2, np.random.default_rng(s))) for s in range(9)}
+    # The three rows of one group are alone in their fold, whenever the others come.
+    assert {np.bincount(place).tolist()[place[0]] for place in dealt} == {3}
+    groups = np.arange(4)
+    dealt = {tuple(deal_groups(groups * 0, groups, 2, np.random.default_rng(s))) for s in range(9)}
+    assert len(dealt) > 2
+
+
 def test_grouped_folds_are_as_even_as_those_of_scikit_learn():
     from sklearn.model_selection import StratifiedGroupKFold
 

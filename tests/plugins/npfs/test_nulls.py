@@ -118,6 +118,10 @@ def test_level_of_one_test_rejects_what_the_adjusted_values_reject(p, correction
     np.testing.assert_array_equal((p <= level)[clear], (adjusted(p, correction) <= alpha)[clear])
 
 
+def test_where_nothing_is_rejected_the_level_is_that_of_the_least_p_value():
+    assert level_of_one_test(np.array([0.5, 0.6, 0.9]), 0.06, "bh") == pytest.approx(0.02)
+
+
 def test_the_level_is_that_of_the_tails_that_decide():
     # With ≥, the tail above each count decides: three of four are then within the level.
     verdicts = decide_by_tail(

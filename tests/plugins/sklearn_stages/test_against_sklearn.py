@@ -236,6 +236,13 @@ def test_variances(real):
     assert ours.scores == pytest.approx(theirs.variances_)
 
 
+def test_the_variance_of_levels_is_half_the_chance_that_two_rows_differ():
+    X = [[0, 0], [10, 1], [10, 0], [25, 1]]
+    data = Dataset.from_arrays(X, [0, 1, 0, 1], categorical=[0, 1])
+    # Levels in shares of 1/4, 1/2, 1/4; of two halves it is the variance of 0 and 1.
+    assert Variance().select(data).scores == pytest.approx([(1 - 3 / 8) / 2, 1 / 4])
+
+
 @pytest.mark.parametrize("clusters", ["complete", "average", "single"])
 def test_clusters(real, clusters):
     distance = 1 - np.abs(np.corrcoef(real.X.T))
