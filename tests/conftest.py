@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from walking through ten thousand tests again and again.
 
-    They live to the end: looking at them took a third of the collection, and a twentieth of the run.
+    They live to the end: looking at them took a third of the collection, and a twentieth of all.
     """
     gc.disable()
     try:

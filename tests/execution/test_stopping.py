@@ -13,11 +13,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
 
+from fsframe.cli import running
+from fsframe.cli.terminal import WRITTEN
 from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
 from tests.command_line import Done
@@ -198,6 +201,20 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
         assert last == "fsframe: interrupted; run.h5 is written already"
     assert sorted(os.listdir(folder)) == ["run.h5", "table.csv"]
     assert fsframe(folder, "verify", "run.h5").code == 0
+
+
+def test_a_run_that_is_finished_when_it_is_stopped_is_said_to_be_written(monkeypatch):
+    """Its own thread may not have come so far as to record it."""
+    said: list[str] = []
+    monkeypatch.setattr(running, "ignore_signals", lambda: None)
+    monkeypatch.setattr(running, "end_process", lambda _, rest="": said.append(rest))
+    reporter = SimpleNamespace(close=lambda: None, events=False)
+    for finished in (False, True):
+        WRITTEN.clear()
+        checkpoint = SimpleNamespace(hold=lambda: None, n_parts=0, finished=finished)
+        running._stop(None, checkpoint, reporter, "run.h5", signal.SIGINT)
+    WRITTEN.clear()
+    assert said[::2] == ["this command wrote nothing", "run.h5 is written already"]
 
 
 CHAINS = ["tiny:top=2,seconds=0.03 knn", "tiny:top=3,seconds=0.03 knn"]
