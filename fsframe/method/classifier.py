@@ -20,7 +20,7 @@ from fsframe.method.stage_view import (
     first_missing,
     local_upstream,
     view,
-    ways_with_missing,
+    way_to_fill,
     weights_in_parts,
 )
 from fsframe.params import Parameterised
@@ -370,8 +370,8 @@ class Classifier(Method):
         """As `Selector.missing_problems`."""
         if not self.takes_missing and first_missing(data) is not None:
             name = self.method_name()
-            ways = ways_with_missing(name, data.task, classifier=True)
-            yield f"{name} does not take missing values (NaN); {ways}"
+            way = way_to_fill(name) or "drop or fill them"
+            yield f"{name} does not take missing values (NaN); {way}"
 
     def score_kind(self) -> str:
         """Kind of the scores of `predict_scores`, for measures that depend on it.

@@ -16,7 +16,7 @@ from fsframe.errors import DataError, PluginError, RequestError, refuse
 from fsframe.method.run import Run
 from fsframe.method.selection import Donors, Selection
 from fsframe.params import Parameterised
-from fsframe.registry import Offer, Registry, classifiers, selectors
+from fsframe.registry import Offer, Registry, selectors
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import LABELS
@@ -175,33 +175,30 @@ def weights_in_parts(name: str, weights: str) -> str:
     )
 
 
-def _classifiers_with_missing(task: str) -> Iterator[str]:
-    """The bundled classifiers and regressors that accept missing values."""
-    for offer, method in _bundled(classifiers):
-        # Whether it accepts them may depend on parameters that are required.
-        if any(parameter.required for parameter in method.parameters()):
-            continue
-        if method().missing_taken() and task in method().predicts():
-            yield offer.name
-
-
 def filling_stage() -> str:
     """The first bundled selector that fills missing values, by name; empty if none is loaded."""
     offers = _bundled_offers(selectors)
     return next((o.name for o in offers if "fill" in getattr(o.entry, "gives", ())), "")
 
 
-def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
-    """Advice, for a message that a selector or a classifier does not accept missing values."""
-    fill, take = filling_stage(), list(_classifiers_with_missing(task)) if classifier else []
-    for offer, method in () if classifier else _bundled(selectors):
-        if method.wrapping or "fill" in getattr(offer.entry, "gives", ()):
-            continue
-        if method.takes_missing and task in method.tasks:
-            take.append(offer.name)
-    ways = [f"fill them in every resample by a stage before it (`{fill} {name}`)"] if fill else []
-    ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
-    return "; ".join(ways) or "drop or fill them"
+def way_to_fill(name: str) -> str:
+    """Advice, for a message that a method does not accept missing values; empty as above."""
+    fill = filling_stage()
+    return f"fill them in every resample by a stage before it (`{fill} {name}`)" if fill else ""
+
+
+def ways_with_missing(name: str, task: str) -> str:
+    """Advice, for a message that a selector does not accept missing values."""
+    take = [
+        offer.name
+        for offer, method in _bundled(selectors)
+        if not method.wrapping
+        and "fill" not in getattr(offer.entry, "gives", ())
+        and method.takes_missing
+        and task in method.tasks
+    ]
+    other = f"drop them, or use a method that accepts them: {', '.join(take)}" if take else ""
+    return "; ".join(filter(None, (way_to_fill(name), other))) or "drop or fill them"
 
 
 @attrs.frozen(kw_only=True)

@@ -218,7 +218,7 @@ def _add_stage(contents: _Contents, path: str, stage: StageRecord, packed: bool)
 
 def _left_plain(contents: _Contents, length: int) -> frozenset[int]:
     """Places of arrays, few and small, that stay uncompressed: as long as the image has `length`
-    bytes, readers would not take its arrays. None if they do."""
+    bytes, readers would not take its arrays. Empty if they do."""
     values = (value for *_, value in contents.entries)
     arrays = {k: value for k, value in enumerate(values) if isinstance(value, np.ndarray)}
     n_texts = sum(array.size for array in arrays.values() if array.dtype.kind == "S")

@@ -113,6 +113,7 @@ def test_text_outside_the_grammar_is_refused_and_the_place_is_shown(
     [
         ("im4e npfs:n=9", r"2 stages in one pair of quotes.*: im4e npfs:…"),
         ("im4e 5fold", "is not a name"),
+        ("5fold", "is not a name; a stage is written name or name:key=value,…$"),
         # What the shell may have left of a value with its key.
         ("s:5", "'5' is not of the form key=value; quote the stage"),
         ("s:a.b", r"'a.b' is not of the form key=value; quote"),

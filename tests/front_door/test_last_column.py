@@ -432,6 +432,9 @@ def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_featu
     plain.write_csv("t.csv")
     options = inspect_table("t.csv").options
     assert "groups" not in options and not {"start", "end"} & {*options.get("drop", ())}
+    # One time alone, or two others, are no stretch.
+    frame.rename({"tstart": "opened"}).write_csv("t.csv")
+    assert not {"opened", "tstop"} & {*inspect_table("t.csv").options.get("drop", ())}
 
 
 @pytest.mark.parametrize("named", ["rs", "q"])

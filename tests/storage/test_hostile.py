@@ -14,6 +14,7 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
+from fsframe.storage.checked_tables import CheckedArrays
 from fsframe.storage.spec import Limits
 from tests.storage.run_files import STAGE, Edit, needs_statm, opened_cases, zeros
 
@@ -366,9 +367,24 @@ def test_a_hostile_file_is_refused(outcomes, name):
         (Limits(members=5), "at most 5 are"),
         (Limits(dimensions=2), "3 dimensions; 1 to 2"),
         (Limits(expansion=0), "declares"),
+        (Limits(stages=4, dimensions=3), ""),
     ],
 )
 def test_every_limit_is_held(run_file, limits, part):
+    if not part:
+        assert len(load_run(run_file, limits=limits).stages) == 4
+        return
     with pytest.raises(StoreError) as caught:
         load_run(run_file, limits=limits)
     assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [((4,), r"has shape \(3,\), not 4"), ((3, None), r"has shape \(3,\), not 3 × any")],
+)
+def test_a_table_of_another_shape_is_refused(shape, told):
+    tables = CheckedArrays({"place": np.zeros(3, dtype=int)}, "/stages/0-mim")
+    with pytest.raises(StoreError, match=f"/stages/0-mim: the table place {told}"):
+        tables.whole("place", shape, 0, 5)
+    assert tables.whole("place", (3,), 0, 5).tolist() == [0, 0, 0]
