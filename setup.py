@@ -24,7 +24,12 @@ class BuildWithStubs(build_py):
         done = subprocess.run(
             [sys.executable, "docs/make_stubs.py", str(built / "fsframe")],
             # The entry points of the plugins stand in the metadata that was just made here.
-            env={**os.environ, "PYTHONPATH": f"{built}{os.pathsep}{Path.cwd()}"},
+            # Bytecode beside the modules would be packed with them.
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{built}{os.pathsep}{Path.cwd()}",
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
             capture_output=True,
             text=True,
             check=False,

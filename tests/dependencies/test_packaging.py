@@ -81,6 +81,7 @@ def test_two_wheels_are_equal_to_the_byte(unpacked: Path, tmp_path: Path) -> Non
     assert {"fsframe/evaluation/entries.toml", "fsframe/sklearn/docstrings.toml"} <= {*names}
     assert "fsframe/py.typed" in names and "fsframe_npfs/engine/nulls.py" in names
     assert not [name for name in names if name.startswith(("tests", "docs", "benchmarks"))]
+    assert not [name for name in names if "__pycache__" in name]
 
 
 @pytest.mark.slow
