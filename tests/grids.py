@@ -15,10 +15,10 @@ FEW_EXAMPLES, LEAST_EXAMPLES = 25, 12
 """How many are tried in every run, and how many at least of a property that says otherwise."""
 
 
-def examples(most: int) -> settings:
+def examples(most: int, least: int = LEAST_EXAMPLES) -> settings:
     """So many examples of a property with ``pytest -m slow``; in every run fewer, in proportion."""
     share = most * settings().max_examples // MOST_EXAMPLES
-    return settings(max_examples=max(share, min(most, LEAST_EXAMPLES)))
+    return settings(max_examples=max(share, min(most, least)))
 
 
 def slow(*values: Any) -> Any:

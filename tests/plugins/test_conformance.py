@@ -58,6 +58,14 @@ ALWAYS = (
 )  # fmt: skip
 
 
+LONG = {
+    "iterative-relief": "number_of_threads_changes_no_bit_on_many_rows",
+    "bim-vote": "number_of_threads_changes_no_bit_on_many_rows",
+}
+"""Of a method whose rounds take long, a check that it passes on a smaller table in every run, and
+that methods with the same kernels pass on the larger one."""
+
+
 def leave_to_slow_runs(suite, check):
     """Mark this check of this suite slow, and not that of all others."""
     test = getattr(suite, f"test_{check}")
@@ -82,6 +90,8 @@ for _, _offer in BUNDLED:
         for _place, _check in enumerate(_suite.checks(), KIN.index(_offer.entry.name)):
             if _place % TURNS and _check not in ALWAYS:
                 leave_to_slow_runs(_suite, _check)
+    if _offer.entry.name in LONG:
+        leave_to_slow_runs(_suite, LONG[_offer.entry.name])
     # One test class for each method, so that pytest names the method and the check.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
     del _suite

@@ -21,8 +21,8 @@ from tests.plugins.shared import GREEDY
 RELIEF = [
     "relief", "relieff:k=4", "relieff:k=4,ties=index", "relieff:k=6,weighting=rank",
     "relieff:k=4,m=20", "relieff:k=4,missing=probability", "relieff:k=4,discrete_features=[f1,f2]",
-    "surf", "surf:permutations=19", "multisurf", "multisurfstar", "multisurf:ramp=[0.1,0.3]",
-    "swrfstar", "vls:subset=3,rounds=3,k=4", "iterative-relief:least=3,rounds=3", "rrelieff:k=6",
+    "surf", "surf:permutations=9", "multisurf", "multisurfstar", "multisurf:ramp=[0.1,0.3]",
+    "swrfstar", "vls:subset=3,rounds=3,k=4", "iterative-relief:least=3,rounds=2", "rrelieff:k=6",
     "multisurf:task=regression",
 ]  # fmt: skip
 COUNTS = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse
@@ -14,7 +16,7 @@ from fsframe.errors import DataError, FsframeError
 from fsframe.table import frozen_table
 from fsframe.testing import suite_for
 from fsframe.testing.tables import assert_equal
-from tests.grids import diagonal
+from tests.grids import diagonal, slow
 from tests.plugins.shared import packed
 
 RNG = np.random.default_rng(1)
@@ -29,6 +31,9 @@ LABELS = {
 }
 # They hand the table to scikit-learn as floats, or need it standardised: the one copy they make.
 WIDENED = {"importance", "knockoffs", "rfe", "rfecv", "sequential", "sklearn-selector"}
+# Of these, some fit many times, and hand it over where the others do.
+REPEATED = ["rfecv", "sequential"]
+FEWER = {"boruta": {"max_runs": 3, "trees": 5}}
 # Protocols, made with a base for classes.
 OTHERS = {"cross-validation", "stability-study"}
 
@@ -74,9 +79,16 @@ def outcome(method, data: Dataset):
     return selection.selected.tobytes(), selection.scores.tobytes(), selection.warnings
 
 
-@pytest.mark.parametrize(("name", "table"), diagonal(METHODS, list(TABLES)))
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        *diagonal([name for name in METHODS if name not in REPEATED], list(TABLES)),
+        *itertools.starmap(slow, itertools.product(REPEATED, TABLES)),
+    ],
+)
 def test_results_are_those_of_numbers_and_no_table_is_widened(name, table, widened):
     method = suite_for(name)().make()
+    method = attrs.evolve(method, **FEWER.get(name, {}))
     tasks = method.predicts() if hasattr(method, "fit") else method.tasks
     if name == "sklearn-selector":
         tasks = {"classification"}

@@ -89,7 +89,7 @@ def test_covariates_stand_beside_the_features(frame, X) -> None:
 
 def test_times_and_groups_reach_what_resamples(frame, X) -> None:
     groups = (frame["day"] // 3).to_numpy()
-    chain = "mim:top=2 npfs:n=8,permuted_n=2,alpha=0.3"
+    chain = "mim:top=2 npfs:n=8,permutations=19,permuted_n=2,alpha=0.3"
     data = fsframe.read(frame[[*"abcde", "day", "y"]], time="day")
     expected = Chain.parse(chain).run(data, seed=0).stages[-1].selection
     fitted = ChainSelector(chain).fit(X, frame["y"], times=frame["day"])
@@ -97,7 +97,7 @@ def test_times_and_groups_reach_what_resamples(frame, X) -> None:
     day = np.datetime64("2024-01-01") + frame["day"].to_numpy().astype(int)
     dated = ChainSelector(chain).fit(X, frame["y"], times=day)
     assert np.array_equal(dated.selection_.scores, expected.scores, equal_nan=True)
-    both = NPFS(base="mim:top=2", n=8, alpha=0.3)
+    both = NPFS(base="mim:top=2", n=8, permutations=19, permuted_n=2, alpha=0.3)
     both.fit(X, frame["y"], times=frame["day"], groups=groups)
     assert not np.array_equal(both.scores_, fitted.selection_.scores)
 

@@ -18,7 +18,7 @@ from fsframe.testing.tables import assert_equal
 from fsframe_infotheory import plain
 from fsframe_infotheory.engine import encode
 from fsframe_infotheory.methods.criteria import Mim
-from tests.grids import examples
+from tests.grids import examples, slow
 
 CRITERIA = {**plain.CRITERIA, "mim": lambda facts, j, selected: facts.relevance(j)}
 
@@ -57,7 +57,7 @@ def check(found, order, scores, atol=1e-10):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@examples(16)
+@examples(16, least=8)
 @given(tables(), st.sampled_from(["plain", "weights", "holes"]))
 def test_engine_equals_the_plain_formula(criterion, drawn, kind):
     X, y = drawn
@@ -150,7 +150,7 @@ def _mixed():
 
 @pytest.mark.parametrize(
     ("rule", "many"),
-    [("auto", 7), ("auto", 60), ("mdl", 60)],
+    [("auto", 7), ("auto", 60), ("mdl", 7), slow("mdl", 60)],
 )
 def test_bootstraps_together_are_those_of_each_and_counts_are_copies(rule, many):
     # 60 of 300 rows are more draws than are counted in one pass.

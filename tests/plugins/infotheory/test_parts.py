@@ -172,7 +172,7 @@ def test_it_is_not_widened(monkeypatch):
 
 def test_what_it_does_not_count_is_counted_as_before():
     held, wide = pair("numbers")
-    npfs = "mrmr:top=3 npfs:n=6,permuted_n=2"
+    npfs = "mrmr:top=3 npfs:n=6,permutations=19,permuted_n=2,alpha=0.2"
     for text in ("jmi:top=4", "cmim:top=4", "mrmr:stop=significant", npfs):
         chain = Chain.parse(text)
         found, expected = (chain.run(data, seed=3).scores for data in (held, wide))

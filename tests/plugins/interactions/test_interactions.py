@@ -162,7 +162,9 @@ def test_instance_weights_are_said_to_be_left_out():
 
 
 def test_npfs_tests_which_pairs_recur():
-    record = Chain.parse("interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8").run(xor(5), seed=1)
+    record = Chain.parse("interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8,permutations=10").run(
+        xor(5), seed=1
+    )
     names = [tuple(sorted(pair[:2])) for pair in record.pairs]
     assert (0, 1) in names and len(names) <= 2
     assert not any("grow with main effects" in text for text in record.all_warnings())

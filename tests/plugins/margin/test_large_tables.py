@@ -230,7 +230,7 @@ def test_prototypes_keep_their_groups_in_inner_folds(many_rows):
     folds = stratified_folds(training.y, 5, np.random.default_rng(0), training.groups)
     for person in np.unique(training.groups):
         assert np.unique(folds[training.groups == person]).size == 1
-    tuned = Im4e(sigma="cv", prototypes=300)
+    tuned = Im4e(sigma="cv", prototypes=200)
     assert tuned.select(data, seed=3).tables["tuning-accuracy"].size > 1
 
 

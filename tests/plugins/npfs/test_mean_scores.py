@@ -34,6 +34,7 @@ from fsframe_npfs.engine.labellings import (
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods import procedure
 from fsframe_npfs.methods.npfs import Npfs
+from tests.grids import slow
 
 from .conftest import TinyMim, outcome, slides
 
@@ -112,7 +113,7 @@ def test_p_values_are_those_of_the_definition():
     assert ((doubt >= 0) & (doubt <= 0.5)).all()
 
 
-@pytest.mark.parametrize("k", [3, 10, 25])
+@pytest.mark.parametrize("k", [3, slow(10), 25])
 def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(k):
     # Counts name 2 to 6 of these 15.
     selected = outcome(TinyMim(k=k), slides(1)).selected
@@ -121,14 +122,14 @@ def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(k):
 
 def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so():
     data = slides(0, 100, 210, 3)
-    result = outcome(TinyMim(k=5), data, n=4)
+    result = outcome(TinyMim(k=5), data, n=4, permuted_n=1)
     assert any("correction=bh" in w for w in result.warnings)
     np.testing.assert_array_equal(
         result.tables["relevant"], result.tables["adjusted-p-values"] <= 0.01
     )
-    asked = outcome(TinyMim(k=5), data, n=4, correction="bh")
+    asked = outcome(TinyMim(k=5), data, n=4, permuted_n=1, correction="bh")
     np.testing.assert_array_equal(result.selected, asked.selected)
-    none = outcome(TinyMim(k=5), data, n=4, correction="none")
+    none = outcome(TinyMim(k=5), data, n=4, permuted_n=1, correction="none")
     np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
     plain = outcome(TinyMim(k=5), data, n=5, null="published")
     np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])
@@ -235,18 +236,19 @@ def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it():
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(capsys, monkeypatch):
     monkeypatch.setattr("fsframe_npfs.engine.decisions.BRIEF", 0.0)
     data = slides(1, 120, 20, 3)
-    for correction in ("none", "bh"):
+    for correction, first, permutations in (("none", 102, 30), ("bh", 132, 40)):
         options: dict[str, Any] = {
-            "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
+            "n": 12, "permutations": permutations, "permuted_n": 3, "alpha": 0.05,
+            "correction": correction,
         }  # fmt: skip
-        result = outcome(TinyMim(k=4), data, settle=0.2, fits=1600, **options)
-        n, permutations, permuted_n = result.tables["numbers"].tolist()
+        result = outcome(TinyMim(k=4), data, settle=0.2, fits=800, **options)
+        n, reached, permuted_n = result.tables["numbers"].tolist()
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
-        assert n + permutations * permuted_n <= 1600
+        assert n + reached * permuted_n <= 800
         said = capsys.readouterr().err
-        assert "decisions are open after 192 fits; continuing to 384 fits, about" in said
-        assert "(at most 1600 fits," in said
-        plain = Npfs(**options | {"n": n, "permutations": permutations})
+        assert f"are open after {first} fits; continuing to {2 * first} fits, about" in said
+        assert "(at most 800 fits," in said
+        plain = Npfs(**options | {"n": n, "permutations": reached})
         same = plain.select_wrapped(TinyMim(k=4), data, None, Run())
         for name in ("p-values", "mean-scores", "doubt", "relevant"):
             np.testing.assert_array_equal(result.tables[name], same.tables[name])
@@ -355,7 +357,7 @@ def test_looks_end_at_n_and_grow():
 def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, monkeypatch):
     data = slides(7, 120, 20, 3)
     chain = Chain.parse(
-        "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=1600"
+        "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=800"
     )
     looks, fits, made = [], [], []
     run_base, add, fitted = procedure.Procedure._run_base, MeanScores.add, Mim.select_many
@@ -380,7 +382,7 @@ def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, mon
         chain.run(data, seed=4, out=tmp_path / "run.h5")
     whole = chain.run(data, seed=4)
     numbers = whole.stages[-1].selection.tables["numbers"]
-    assert numbers.tolist() == [96, 480, 3], "three more looks"
+    assert numbers.tolist() == [48, 240, 3], "two more looks"
     monkeypatch.setattr(Mim, "select_many", counted)
     assert chain.run(data, seed=4, out=tmp_path / "run.h5").digests() == whole.digests()
     # What the first look had made is not made again.
@@ -391,18 +393,26 @@ def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, mon
 
 
 @pytest.mark.parametrize(
-    ("null", "statistic"),
-    [("permutation", "counts"), ("permutation", "scores"), ("published", None)],
+    ("null", "statistic", "shape", "drawn", "seeds"),
+    [
+        # Tables on which many decisions are open.
+        ("permutation", "counts", (400, 40), (2,), 6),
+        ("permutation", "scores", (300, 20), (0,), 6),
+        # Without permuted labels fewer are, and fits are few.
+        ("published", None, (400, 40), range(3), 8),
+        slow("permutation", "counts", (400, 40), range(2), 6),
+        slow("permutation", "scores", (400, 40), range(2), 6),
+    ],
 )
-def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(null, statistic):
+def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
+    null, statistic, shape, drawn, seeds
+):
     options = {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
     if null == "published":
         options = {}
-    # Without permuted labels fewer decisions are open, and fits are few.
-    tables_drawn, seeds = (3, 8) if null == "published" else (2, 6)
     predicted, observed = [], []
-    for table in range(tables_drawn):
-        data = slides(table, 400, 40, 8)
+    for table in drawn:
+        data = slides(table, *shape, 8)
         tables = [
             outcome(TinyMim(k=8), data, seed=s, null=null, n=50, **options).tables
             for s in range(seeds)

@@ -204,10 +204,14 @@ def plain_distances(X, discrete):
     return result
 
 
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("levels", [0, 2, 3, 4, 5, 16, 17, 300])
-@pytest.mark.parametrize(("n", "p"), SHAPES)
-def test_distances_are_sums_of_differences(n, p, levels, gaps):
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    diagonal(
+        [(k, g) for k in (0, 2, 3, 4, 5, 16, 17, 300) for g in (False, True)], SHAPES, width=3
+    ),
+)
+def test_distances_are_sums_of_differences(kind, shape):
+    (levels, gaps), (n, p) = kind, shape
     X = table(n, p, levels, gaps, seed=n + p + levels)
     discrete = np.full(p, levels > 0)
     columns = prepare_columns(X, discrete)

@@ -29,6 +29,7 @@ from fsframe_survival.cox import (
     residuals,
     score_tests,
 )
+from tests.grids import slow
 from tests.same_process import fsframe as run
 
 
@@ -267,7 +268,7 @@ def test_residuals_give_the_score_and_moments_over_all_permutations(efron):
     assert abs(permutation_p_values(x[:, None], times)[0] - exact) < 0.15
 
 
-@pytest.mark.parametrize("law", ["t", "rare", "normal"])
+@pytest.mark.parametrize("law", [slow("t"), "rare", "normal"])
 def test_permutations_keep_the_level_where_chi2_does_not(law):
     """100 rows, 40 % censored, columns that tell nothing; the figures of its docstring."""
     small = {"chi2": 0, "permutation": 0}
