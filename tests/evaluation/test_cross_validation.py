@@ -21,6 +21,7 @@ from fsframe.method.selection import Selection
 from fsframe.registry import classifiers
 from fsframe.table.dataset import Dataset
 from tests.evaluation.tables import separated as table
+from tests.grids import slow
 
 
 def evaluated(base, data, seed=0, run=None, **protocol):
@@ -115,11 +116,11 @@ def test_all_chains_are_evaluated_on_identical_folds_by_the_default_classifier()
     [
         "anova-f:top={2,5,3} knn:k={1,3}",
         "mim:top=5 mrmr:top={1,2} knn",
-        "immigrate:top={2,4} margin",
+        slow("immigrate:top={2,4} margin"),
         "mim:given=x3,top={2,4} knn",
-        "mim:given=x3,top=2 knn:k={1,3}",
+        slow("mim:given=x3,top=2 knn:k={1,3}"),
         "mim:top={0.2,0.5} knn",
-        "mim:top=0.5 knn:k={1,3}",
+        slow("mim:top=0.5 knn:k={1,3}"),
         "anova-f knn:k={1,3}",
     ],
 )

@@ -125,7 +125,8 @@ def test_rows_of_the_test_part_teach_nothing():
 
 def test_tuning_goes_by_the_inner_error_and_a_table_is_not_stratified():
     data = small(80)
-    record = evaluated("correlation:top={1,2,5} sklearn:estimator=LinearRegression", data)
+    chain = "correlation:top={1,2,5} sklearn:estimator=LinearRegression"
+    record = evaluated(chain, data, "folds=5,repeats=1")
     tuning = record.stages[-1].tables["tuning"]
     assert (tuning <= 1).all() and (tuning > 0).all()
     assert (tuning.argmax(axis=1) == record.stages[-1].tables["chosen"]).all()

@@ -203,9 +203,10 @@ def test_every_chain_of_the_table_runs(gaps: bool, turn: int) -> None:
         if place % 2 != turn:
             continue
         few = text.replace("} ipss", "} ipss:pairs=10")
+        few = few.replace(":top=5 cpss", ":top=5 cpss:pairs=15")
         few = re.sub(r'"n_estimators":\d+', '"n_estimators":10', few)
-        few = few.replace("boruta:trees=50", "boruta:trees=10")
-        few += ":n=20,permutations=30,permuted_n=2" if text.endswith(" npfs") else ""
+        few = few.replace("boruta:trees=50", "boruta:trees=5")
+        few += ":n=10,permutations=30,permuted_n=1" if text.endswith(" npfs") else ""
         assert 0 in Chain.parse(few).select(data, seed=0).selected, rule.tables
 
 

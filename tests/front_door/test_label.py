@@ -17,6 +17,7 @@ import fsframe
 from fsframe.errors import DataError, UntidyTableError
 from tests.command_line import Done
 from tests.front_door.builder import TEXTS, as_text, patients, without, write, write_workbook
+from tests.grids import shortened
 
 Call = Callable[..., Done]
 
@@ -317,7 +318,14 @@ def answered(call: Call, path: Path) -> Done:
     return done
 
 
-@pytest.mark.parametrize("what", TEXTS)
+REPEATED = {
+    *("below the limit", "not done", "blanks after a class", "percent", "thousands", "tabs"),
+    *("semicolons and decimal commas", "title without delimiters", "label last"),
+}
+"""Tables that are untidy as another one is, in other words or at another place."""
+
+
+@pytest.mark.parametrize("what", shortened(list(TEXTS), {*TEXTS} - REPEATED))
 def test_an_untidy_table_reaches_an_answer(call, here, what):
     path = here / "my table.csv"
     path.write_text(TEXTS[what], encoding="utf-8")

@@ -105,7 +105,7 @@ def plain(text: str, here: Path) -> str:
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
-def test_the_first_commands_print_what_they_printed(call, here, visitor):
+def test_the_first_commands_print_what_they_printed(call, here, visitor, undrawn):
     write(here / "patients.csv", patients())
     for name in ("parkinsons.csv", "parkinsons_subjects.csv"):
         shutil.copy(EXAMPLES / name, here / name)

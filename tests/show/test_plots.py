@@ -17,6 +17,7 @@ from fsframe.method.answer import PairWeights
 from fsframe.show import comparison_results, plots
 from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features
 from fsframe.table.dataset import Dataset
+from tests.grids import shortened
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
 
@@ -84,7 +85,11 @@ def given(kind: str) -> Dataset | None:
     return table() if KINDS[kind].data else None
 
 
-@pytest.mark.parametrize("kind", KINDS)
+REPEATED = {"classes", "bootstraps", "network", "sizes", "roc", "convergence"}
+"""Kinds made of the same marks as others, which other tests draw too."""
+
+
+@pytest.mark.parametrize("kind", shortened(list(KINDS), {*KINDS} - REPEATED))
 def test_equal_runs_give_equal_bytes_with_text_as_text(runs, kind, monkeypatch):
     records = subjects(runs)[kind]
     svg = plots.figure_bytes(draw(kind, records, given(kind)))

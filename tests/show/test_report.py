@@ -302,7 +302,7 @@ def test_the_page_of_a_null_result_claims_nothing(undrawn):
     page = report_page(record, data=noise)
     assert "pairs tested interacts (q ≤ 0.05); the smallest" in page
     assert "None of" in page and "joint effect" not in page
-    none = Chain.parse("mim:top=1 npfs:n=20,permutations=199").run(noise, seed=1)
+    none = Chain.parse("mim:top=1 npfs:n=20,permutations=199,permuted_n=2").run(noise, seed=1)
     assert not none.selected.size
     assert heading(none) == "noise: none of 6 features kept"
     assert "None stands out from what permuted or random labels give" in verdict(none)[1]

@@ -24,6 +24,7 @@ from fsframe.sklearn import (
     offered_names,
 )
 from fsframe.testing.conformance import peak_bytes
+from tests.grids import shortened
 
 from .estimator_checks import CHAINS, TRIED_AS
 
@@ -73,7 +74,11 @@ def same_bits(make: Callable[[], Any], y: Any, kinds: Sequence[Any] = KINDS) -> 
     assert get_tags(dense).input_tags.sparse
 
 
-@pytest.mark.parametrize("name", SELECTS)
+REPEATED = {"RFECV", "Sequential"}
+"""They fit many times what RFE fits."""
+
+
+@pytest.mark.parametrize("name", shortened(SELECTS, {*SELECTS} - REPEATED))
 def test_every_selector_finds_in_sparse_x_the_bits_of_dense_x(name: str) -> None:
     made = getattr(fsframe.sklearn, name)
     # All that select take X in one place: of the kinds one by rows and one by columns, by turns.
