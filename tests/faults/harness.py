@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import functools
 import itertools
 import json
 import os
@@ -206,8 +207,9 @@ def in_folders() -> Iterator[Path]:
         shutil.rmtree(base, ignore_errors=True)
 
 
+@functools.cache
 def count_calls() -> list[str]:
-    """The names of the watched calls of one undisturbed run, in order."""
+    """The names of the watched calls of one undisturbed run, in order; counted once."""
     with tempfile.TemporaryDirectory() as name:
         seen = Path(name) / "seen"
         seen.touch()
