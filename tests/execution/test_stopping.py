@@ -8,16 +8,16 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
+from forked_commands import Forks, Started
 
 from fsframe.cli import running
 from fsframe.cli.terminal import WRITTEN
@@ -26,20 +26,25 @@ from fsframe.method.run import Run
 from tests.command_line import Done
 from tests.same_process import fsframe as fsframe_here
 
-TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
+ROOT = Path(__file__).parents[2]
+TINY = ROOT / "tests" / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
 RUN = "table.tiny_seconds=0.03_top=3-npfs_n=20_alpha=0.2_permutations=2.h5"
 FSFRAME = ["-m", "fsframe"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def write_table(folder: Path) -> None:
     generator = np.random.default_rng(3)
     X = generator.normal(size=(40, 8))
     y = np.where(X[:, 0] > 0, "ill", "well")
     lines = [",".join([*(f"g{i}" for i in range(8)), "class"])]
     lines += [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
-    (tmp_path / "table.csv").write_text("\n".join(lines))
+    (folder / "table.csv").write_text("\n".join(lines))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_table(tmp_path)
     return tmp_path
 
 
@@ -55,36 +60,37 @@ def digests(folder: Path, *arguments: str) -> dict[str, str]:
     return found
 
 
-def signals_of_a_terminal() -> None:
-    """In the child: a test run under nohup or in the background hands on that signals are ignored,
-    and then a command is right to ignore them."""
-    for number in (signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """What starts commands: each takes seconds less where all is imported already."""
+    if not hasattr(os, "fork"):
+        pytest.skip("each command is a fork")
+    folder = tmp_path_factory.mktemp("first")
+    write_table(folder)
+    words = ["evaluate", "tiny:top=2", "knn", "on", "table.csv", "--folds", "2", "--repeats", "1"]
+    paths = os.pathsep.join(map(str, (TINY, ROOT, ROOT / "plugins")))
+    environ = {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    with contextlib.closing(Forks(folder, *words, environ=environ)) as result:
+        yield result
 
 
-def started(folder: Path, *command: str) -> subprocess.Popen[str]:
-    """A command of Python in a process group of its own, as a shell starts one."""
-    return subprocess.Popen(
-        [sys.executable, *command],
-        preexec_fn=signals_of_a_terminal,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(TINY), "OPENBLAS_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+Start = Callable[..., Started]
 
 
-def telling(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A run that is told by events."""
-    return started(folder, *FSFRAME, *arguments, "--progress", "json")
+@pytest.fixture
+def started(forks: Forks, folder: Path) -> Start:
+    """Starts a program of Python in the folder."""
+    return lambda *arguments: forks.start(folder, *arguments)
 
 
-def stopped(folder: Path, number: int, *arguments: str, done: int = 8, times: int = 1) -> dict:
+@pytest.fixture
+def telling(started: Start) -> Start:
+    """Starts a run that is told by events."""
+    return lambda *arguments: started(*FSFRAME, *arguments, "--progress", "json")
+
+
+def stopped(process: Started, number: int, done: int = 8, times: int = 1) -> dict:
     """The last event of a run that is sent a signal when it has done so many resamples."""
-    process = telling(folder, *arguments)
-    assert process.stderr is not None
     for line in process.stderr:
         event = json.loads(line)
         if event["event"] == "progress" and event["done"] >= done:
@@ -93,7 +99,7 @@ def stopped(folder: Path, number: int, *arguments: str, done: int = 8, times: in
     for _ in range(times):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-    rest = process.communicate(timeout=600)[1].splitlines()
+    rest = process.communicate()[1].splitlines()
     assert process.returncode == 128 + number
     found: dict = json.loads(rest[-1])
     return found
@@ -113,14 +119,14 @@ def plain_digests(folder: Path) -> dict[str, str]:
     ("number", "engine", "times"),
     [
         (signal.SIGINT, (), 20),
-        (signal.SIGTERM, ("--workers", "2"), 1),
+        (signal.SIGTERM, ("--workers", "1"), 1),
         pytest.param(signal.SIGHUP, (), 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
-    folder, number, engine, times
+    telling, folder, number, engine, times
 ):
-    last = stopped(folder, number, "chain", *SLOW, *engine, times=times)
+    last = stopped(telling("chain", *SLOW, *engine), number, times=times)
     assert last["event"] == "stopped"
     assert last["signal"] == signal.Signals(number).name
     assert last["kept"] >= 8
@@ -129,25 +135,24 @@ def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
     assert sorted(os.listdir(folder)) == ["table.csv", RUN]
 
 
-def test_the_last_event_is_the_last_line_when_semaphores_are_left(folder):
+def test_the_last_event_is_the_last_line_when_semaphores_are_left(telling):
     """SIGKILL leaves no time to remove them; a run stopped on a busy machine may be as short of it.
 
     Standard error ends when no process holds it any more, the one that removes them included.
     """
-    process = telling(folder, "chain", *SLOW, "--workers", "2")
-    assert process.stderr is not None
+    process = telling("chain", *SLOW, "--workers", "2")
     for line in process.stderr:
         if json.loads(line)["event"] == "progress":
             break
     process.kill()
-    for line in process.communicate(timeout=600)[1].splitlines():
+    for line in process.communicate()[1].splitlines():
         assert json.loads(line)["event"] == "progress"
 
 
-def test_messages_say_how_to_continue(folder):
+def test_messages_say_how_to_continue(started, folder):
     # Long enough not to end by itself before a busy machine sends the signal.
     longer = [text.replace("n=20", "n=100") for text in SLOW]
-    process = started(folder, *FSFRAME, "chain", *longer)
+    process = started(*FSFRAME, "chain", *longer)
     kept = 0
     while kept < 1:
         assert process.poll() is None
@@ -156,7 +161,7 @@ def test_messages_say_how_to_continue(folder):
         with contextlib.suppress(FileNotFoundError):
             kept = len(list(folder.glob("*.units/units-*")))
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate()
     assert process.returncode == 130
     assert out == ""
     # A new installation says before it that kernels are compiled.
@@ -187,11 +192,11 @@ main(sys.argv[1:])
 
 @pytest.mark.parametrize("events", [(), ("--progress", "json")])
 def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_what_is_there(
-    folder, events
+    started, folder, events
 ):
     chain = ["tiny:top=3", "npfs:n=4,permutations=2,alpha=0.2", "on", "table.csv", "-o", "run.h5"]
-    process = started(folder, "-c", STOPPED_AT_THE_END, "chain", *chain, *events)
-    said = process.communicate(timeout=600)[1]
+    process = started("-c", STOPPED_AT_THE_END, "chain", *chain, *events)
+    said = process.communicate()[1]
     assert process.returncode == 130, said
     last = said.splitlines()[-1]
     if events:
@@ -240,16 +245,16 @@ ANYWHERE = "from fsframe.cli import main\nmain()"
     ],
 )
 def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
-    folder, command, begin
+    started, folder, undrawn, command, begin
 ):
     (folder / "study.toml").write_text(STUDY)
-    process = started(folder, "-c", begin, *command)
+    process = started("-c", begin, *command)
     while begin is not STOPPED_AT_THE_END and not list(folder.glob("**/*.units/units-*")):
         assert process.poll() is None
         time.sleep(0.02)
     if begin is not STOPPED_AT_THE_END:
         process.send_signal(signal.SIGINT)
-    last = process.communicate(timeout=600)[1].splitlines()[-1]
+    last = process.communicate()[1].splitlines()[-1]
     assert process.returncode == 130
     assert last.endswith(f"; continue with: {shlex.join(['fsframe', *command])}")
     done = fsframe(folder, *command)
@@ -257,22 +262,21 @@ def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
     assert begin is STOPPED_AT_THE_END or "continuing from" in done.err
 
 
-def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
+def test_a_run_stopped_before_anything_is_finished_leaves_nothing(telling, folder):
     slow = ["tiny:top=3,seconds=3000", *SLOW[1:]]
-    process = telling(folder, "chain", *slow)
-    assert process.stderr is not None
+    process = telling("chain", *slow)
     assert json.loads(process.stderr.readline())["event"] == "begin"
     os.killpg(process.pid, signal.SIGHUP)
-    rest = process.communicate(timeout=600)[1].splitlines()
+    rest = process.communicate()[1].splitlines()
     assert process.returncode == 128 + signal.SIGHUP
     last = json.loads(rest[-1])
     assert (last["signal"], last["kept"]) == ("SIGHUP", 0)
     assert os.listdir(folder) == ["table.csv"]
 
 
-def test_only_the_same_run_goes_on_from_a_stopped_one(folder):
+def test_only_the_same_run_goes_on_from_a_stopped_one(telling, folder):
     options = ["--label", "class", "--drop", "g1,g2"]
-    kept = stopped(folder, signal.SIGTERM, "chain", *SLOW, *options)["kept"]
+    kept = stopped(telling("chain", *SLOW, *options), signal.SIGTERM)["kept"]
     other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], *options, "-o", RUN]
     refused = fsframe(folder, "chain", *other)
     assert refused.code == 5
@@ -301,17 +305,16 @@ def test_only_the_same_run_goes_on_from_a_stopped_one(folder):
     assert fsframe(folder, "chain", *other, "--restart", "--overwrite").code == 0
 
 
-def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
+def test_a_second_process_on_one_run_file_learns_who_holds_it(telling, folder):
     long = ["chain", "tiny:top=3,seconds=300", *SLOW[1:]]
-    process = telling(folder, *long)
-    assert process.stderr is not None
+    process = telling(*long)
     assert json.loads(process.stderr.readline())["event"] == "begin"
     for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
         second = fsframe(folder, *command)
         assert second.code == 5
         assert f"in use by process {process.pid}" in second.err
     process.terminate()
-    process.communicate(timeout=600)
+    process.communicate()
     assert process.returncode == 143
 
 
@@ -338,7 +341,7 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
 def test_engines_give_one_result_on_the_command_line(folder):
     chain = ["chain", "tiny:top=4", "npfs:n=6,permutations=3,alpha=0.2", "on", "table.csv"]
     alone = digests(folder, *chain, "--no-out")
-    assert digests(folder, *chain, "--no-out", "--engine", "processes") == alone
+    assert digests(folder, *chain, "--no-out", "--engine", "processes", "--workers", "1") == alone
 
 
 # Closing an engine ends it in bounded time, whatever has become of its workers
