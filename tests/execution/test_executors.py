@@ -243,7 +243,7 @@ def test_a_dead_worker_is_replaced_and_the_bits_are_the_same(bits, table, counts
 
 
 def test_parts_of_a_killed_worker_are_counted_again(tmp_path, two_processes):
-    with ProcessEngine(2) as engine:
+    with ProcessEngine(1) as engine:
         run = attrs.evolve(RUN, executor=engine)
         result = list(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1))
     assert sum(result) == 28

@@ -117,25 +117,26 @@ import h5py
 from fsframe.errors import DataError, StoreError
 from fsframe.storage import load_run
 from fsframe.table.hdf5 import Hdf5Arrays
-way, path, member = sys.argv[1:]
-try:
-    if way == "hdf5":
-        with h5py.File(path) as file:
-            file[member][...]
-    elif way == "table":
-        with Hdf5Arrays(path) as file:
-            file.array(member)
-    else:
-        load_run(path)
-except (DataError, KeyError, OSError, StoreError) as error:
-    print(error)
+run_file, table, member, *ways = sys.argv[1:]
+for way in ways:
+    try:
+        if way == "hdf5":
+            with h5py.File(run_file) as file:
+                file[member][...]
+        elif way == "table":
+            with Hdf5Arrays(table) as file:
+                file.array(member)
+        else:
+            load_run(run_file)
+    except (DataError, KeyError, OSError, StoreError) as error:
+        print(error)
 """
 
 # A filter of the writer's own; h5py gives groups none, HDF5 does.
 WRITING = """
 import ctypes, re, sys
 import h5py
-what, path, name = sys.argv[1:]
+what, name, *paths = sys.argv[1:]
 own = h5py.h5f.__file__, *re.findall(r"/\\S+libhdf5[-.]\\S*", open("/proc/self/maps").read())
 library = next(lib for lib in map(ctypes.CDLL, own) if hasattr(lib, "H5Zregister"))
 Size, Identifier = ctypes.c_size_t, ctypes.c_int64
@@ -153,16 +154,18 @@ if what == "dataset":
     plan.set_chunk((8,))
 number = Identifier(plan.id)
 assert library.H5Pset_filter(number, 32015, ctypes.c_uint(0), Size(0), None) >= 0
-with h5py.File(path, "a", libver="latest") as file:
-    if what == "dataset":
-        plan.set_fletcher32()
-        space = h5py.h5s.create_simple((8,))
-        h5py.h5d.create(file[name].id, b"x", h5py.h5t.STD_U8LE, space, plan)
-        file[name]["x"][...] = 1
-    else:
-        assert library.H5Pset_link_phase_change(number, ctypes.c_uint(0), ctypes.c_uint(0)) >= 0
-        file.pop(name)
-        h5py.Group(h5py.h5g.create(file.id, name.encode(), gcpl=plan))["x"] = range(8)
+for path in paths:
+    with h5py.File(path, "a", libver="latest") as file:
+        if what == "dataset":
+            checked = plan.copy()
+            checked.set_fletcher32()
+            space = h5py.h5s.create_simple((8,))
+            h5py.h5d.create(file[name].id, b"x", h5py.h5t.STD_U8LE, space, checked)
+            file[name]["x"][...] = 1
+        else:
+            assert library.H5Pset_link_phase_change(number, ctypes.c_uint(0), ctypes.c_uint(0)) >= 0
+            file.pop(name)
+            h5py.Group(h5py.h5g.create(file.id, name.encode(), gcpl=plan))["x"] = range(8)
 """
 
 
@@ -189,24 +192,25 @@ def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, what):
 
     path = tmp_path / "foreign.h5"
     path.write_bytes(run_file.read_bytes())
-    for one in (path, table):
-        python(WRITING, what, one, name)
+    python(WRITING, what, name, path, table)
     tampered(path, path, lambda file: None)
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     (plugins / "libevil.so").write_bytes(b"\x7fELF, or not")
-    seen = {}
-    for way, one in (("hdf5", path), ("run", path), ("table", table)):
+    said = {
+        "hdf5": "",
+        "run": "no filter besides" if what == "dataset" else "HDF5 cannot read it",
+        "table": "HDF5 filter",
+    }
+
+    def loaded(*ways: str) -> bool:
         done = python(
-            READING, way, one, f"{name}/x", HDF5_PLUGIN_PATH=str(plugins), LD_DEBUG="files"
-        )
-        seen[way] = "libevil.so" in done.stderr
-        said = {
-            "hdf5": "",
-            "run": "no filter besides" if what == "dataset" else "HDF5 cannot read it",
-            "table": "HDF5 filter",
-        }
-        assert said[way] in done.stdout
-    if not seen["hdf5"]:
+            READING, path, table, f"{name}/x", *ways,
+            HDF5_PLUGIN_PATH=str(plugins), LD_DEBUG="files",
+        )  # fmt: skip
+        assert all(said[way] in done.stdout for way in ways)
+        return "libevil.so" in done.stderr
+
+    if not loaded("hdf5"):
         pytest.skip("this loader does not tell what it opens")
-    assert not seen["run"] and not seen["table"]
+    assert not loaded("run", "table")

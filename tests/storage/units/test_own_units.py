@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -74,38 +76,57 @@ def test_steps_of_other_work_are_other_steps(tmp_path, table):
         assert found(checkpoint, value=-1.0) == 1.0
 
 
+BOOSTING = [
+    "im4e bim:rounds=12", "bim-vote:rounds=12", "bim:rounds=12,start=identity bim-vote"
+]  # fmt: skip
 KILLED = """
-    import os, signal
+    import json, os, signal, sys
     import numpy as np
     from fsframe.chains.chain import Chain
     from fsframe.table.dataset import Dataset
     from fsframe.chains.request import Request
     X = np.random.default_rng(4).normal(size=(40, 5))
     data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
-    chain = Chain.parse({text!r})
-    checkpoint = Request(chain=chain, data=data, seed=3, out="run.h5").checkpoint()
-    checkpoint._every = 0.0
+    chains = {folder: Chain.parse(text) for folder, text in json.loads(sys.argv[1]).items()}
     def kill(progress):
         if progress.label == "boosting rounds" and progress.done == 7:
             os.kill(os.getpid(), signal.SIGKILL)
-    chain.run(data, 3, "run.h5", checkpoint=checkpoint, listener=kill)
+    for folder, chain in chains.items():
+        child = os.fork()
+        if not child:
+            os.chdir(folder)
+            checkpoint = Request(chain=chain, data=data, seed=3, out="run.h5").checkpoint()
+            checkpoint._every = 0.0
+            chain.run(data, 3, "run.h5", checkpoint=checkpoint, listener=kill)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills")
-@pytest.mark.parametrize(
-    "text", ["im4e bim:rounds=12", "bim-vote:rounds=12", "bim:rounds=12,start=identity bim-vote"]
-)
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By the chains of `BOOSTING`, folders in which runs of them were killed in round 7.
+
+    Each run was a fork of a process that had imported what all of them need.
+    """
+    if not hasattr(os, "fork"):
+        pytest.skip("each run is a fork")
+    folders = {text: tmp_path_factory.mktemp("killed") for text in BOOSTING}
+    given = json.dumps({str(folder): text for text, folder in folders.items()})
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), given]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split() == [str(-signal.SIGKILL)] * len(folders), done.stderr[-2000:]
+    return folders
+
+
+@pytest.mark.parametrize("text", BOOSTING)
 def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
-    tmp_path, table, text, monkeypatch
+    killed, table, text, monkeypatch
 ):
     import fsframe_margin.methods.bim as boosting
 
-    chain = Chain.parse(text)
+    chain, folder = Chain.parse(text), killed[text]
     expected = chain.run(table, 3).digests()
-    script = textwrap.dedent(KILLED).format(text=text)
-    killed = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
     rounds, descend = [], boosting.descend
 
     def counted(*arguments, **settings):
@@ -113,10 +134,10 @@ def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
         return descend(*arguments, **settings)
 
     monkeypatch.setattr(boosting, "descend", counted)
-    out = tmp_path / "run.h5"
+    out = folder / "run.h5"
     checkpoint = Request(chain=chain, data=table, seed=3, out=out).checkpoint()
     assert checkpoint.n_parts >= 7
     assert chain.run(table, 3, out, checkpoint=checkpoint).digests() == expected
     every = sum(stage.method.rounds for stage in chain.stages if hasattr(stage.method, "rounds"))
     assert len(rounds) == every - 7
-    assert os.listdir(tmp_path) == ["run.h5"]
+    assert os.listdir(folder) == ["run.h5"]
