@@ -185,10 +185,18 @@ def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory) -> Iterator[Cluster]:
+def running(tmp_path_factory) -> Iterator[Cluster]:
     result = Cluster(tmp_path_factory.mktemp("cluster"))
     yield result
     result.stop()
+
+
+@pytest.fixture
+def cluster(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """One that lost workers are noticed in within moments, not seconds."""
+    monkeypatch.setattr("fsframe.execution.dask._COUNT_SECONDS", 0.2)
+    monkeypatch.setattr("fsframe.resampling.dispatch._TICK", 0.05)
+    return running
 
 
 @pytest.fixture
