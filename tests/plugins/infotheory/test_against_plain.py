@@ -18,7 +18,7 @@ from fsframe.testing.tables import assert_equal
 from fsframe_infotheory import plain
 from fsframe_infotheory.engine import encode
 from fsframe_infotheory.methods.criteria import Mim
-from tests.grids import examples, slow
+from tests.grids import diagonal, examples, slow
 
 CRITERIA = {**plain.CRITERIA, "mim": lambda facts, j, selected: facts.relevance(j)}
 
@@ -104,12 +104,12 @@ FORMULAS = {
 PRAZNIK = ("mrmr", "cmim", "jmi", "disr", "jmim", "njmim", "cmi", "jmi3")
 
 
-@pytest.mark.parametrize("name", ["tiny", "m1"])
-@pytest.mark.parametrize(
-    ("program", "criterion"),
-    [*(("formula", c) for c in FORMULAS), *(("praznik", c) for c in PRAZNIK)],
-)
-def test_order_and_scores_equal_those_of_other_programs(name, program, criterion, table, expected):
+OTHERS = [*(("formula", c) for c in FORMULAS), *(("praznik", c) for c in PRAZNIK)]
+
+
+@pytest.mark.parametrize(("by", "name"), diagonal(OTHERS, ["tiny", "m1"]))
+def test_order_and_scores_equal_those_of_other_programs(by, name, table, expected):
+    program, criterion = by
     order, scores = expected(f"{name}_{program}", criterion)
     text, unit = (FORMULAS[criterion], "bits") if program == "formula" else (criterion, "nats")
     selection = make(text, top=len(order), unit=unit).select(table(name))

@@ -19,6 +19,7 @@ from fsframe_infotheory.engine import part_counts, sparse_table
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.part_counts import encode_parts
+from tests.grids import diagonal
 from tests.plugins.shared import ROWS, divided, mixed_table
 
 
@@ -145,15 +146,16 @@ def pair(kind: str) -> tuple[Dataset, Dataset]:
     return Dataset.from_arrays(sparse.csr_array(wide), y), Dataset.from_arrays(wide, y)
 
 
-@pytest.mark.parametrize("kind", ["bytes", "numbers", "gaps"])
-@pytest.mark.parametrize(
-    "text",
-    ["mim", "symmetric-uncertainty", "mrmr:top=8", "mrmr:form=quotient,top=6", "mifs:top=8",
-     "mrmr:bins=24,discretise=equal-width,top=8", "mrmr:max_levels=0,top=5", "mim:discretise=none",
-     "mrmr:discretise=none,top=4", "mrmr:discretise=equal-frequency,top=5",
-     "mrmr:given=[f1],exclude=[f2],constants=last,top=56", "mrmr:stop=positive"],
-)  # fmt: skip
-def test_selections_have_the_bits_of_the_widened_table(kind, text):
+TEXTS = [
+    "mim", "symmetric-uncertainty", "mrmr:top=8", "mrmr:form=quotient,top=6", "mifs:top=8",
+    "mrmr:bins=24,discretise=equal-width,top=8", "mrmr:max_levels=0,top=5", "mim:discretise=none",
+    "mrmr:discretise=none,top=4", "mrmr:discretise=equal-frequency,top=5",
+    "mrmr:given=[f1],exclude=[f2],constants=last,top=56", "mrmr:stop=positive",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind"), diagonal(TEXTS, ["bytes", "numbers", "gaps"], width=2))
+def test_selections_have_the_bits_of_the_widened_table(text, kind):
     held, wide = pair(kind)
     chain = Chain.parse(text + (",missing=level" if ":" in text else ":missing=level"))
     expected = chain.select(wide)

@@ -134,7 +134,8 @@ def test_recursive_elimination_with_cross_validation(real):
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_sequential_search(direction):
-    for name in ("wine", "cancer", "diabetes"):
+    # Of three classes and of numbers; the search goes by the estimator's score alone.
+    for name in ("wine", "diabetes"):
         data = real_table(name).take_columns(np.arange(5))
         estimator, spelled = linear(data)
         options = {"of": spelled, "folds": 2, "direction": direction, "standardize": False}
