@@ -41,12 +41,12 @@ def listed(found: fsframe.Selection) -> list[tuple[int, int]]:
 
 def test_one_exclusive_or_comes_first_and_is_all_that_is_kept():
     first, kept = 0, 0
-    for seed in range(10):
+    for seed in range(5):
         selection = Interactions().select(xor(seed))
         first += listed(selection)[0] == (0, 1)
         kept += sorted(selection.selected.tolist()) == [0, 1]
-    assert first == 10
-    assert kept >= 8
+    assert first == 5
+    assert kept >= 4
 
 
 def test_what_only_adds_up_is_no_interaction():

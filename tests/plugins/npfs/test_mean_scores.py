@@ -65,7 +65,7 @@ def relevant_each(scores: np.ndarray, ranks: np.ndarray, **settings: str) -> np.
 @pytest.mark.parametrize("copies", [1, 6, K])
 def test_labellings_together_name_no_more_than_their_share(compare, copies):
     # Exchangeable labellings: the mean over which of them is the true one is what is promised.
-    for seed in range(4):
+    for seed in range(2):
         scores = labelled_means(seed, copies, 2 if seed % 2 else None)
         named = relevant_each(scores, np.tanh(scores), correction="none", compare=compare).sum()
         assert named <= 0.1 * (P + 1) * K + 1e-9

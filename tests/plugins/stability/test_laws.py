@@ -232,8 +232,8 @@ def test_intersections_are_counted_right_over_many_blocks_of_columns():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_number_of_threads_changes_no_bit(name):
     random = np.random.default_rng(1)
-    scores = random.normal(size=(40, 400))
-    matrix = scores if metrics[name].input == "ranks" else scores.argsort(axis=1) < 40
+    scores = random.normal(size=(30, 300))
+    matrix = scores if metrics[name].input == "ranks" else scores.argsort(axis=1) < 30
     with threadpool_limits(1):
         alone = value(name, matrix)
     with threadpool_limits(4):
