@@ -223,7 +223,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-QUICK = "--folds 4 --repeats 2 -q"
+QUICK = "--folds 3 --repeats 2 -q"
 EVALUATE = f"evaluate correlation:top=2 knn:k=3 on one.csv {QUICK}"
 
 
