@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -220,20 +221,39 @@ NARROW = {
 }
 
 
+# A command and then, where there is a run to be shown, `show`; at last stderr tells the exit codes.
+# Guarded, since workers import it.
+IN_TURN = """
+import json, sys
+from fsframe.cli import main
+if __name__ == "__main__":
+    more, *words = sys.argv[1:]
+    codes = []
+    for command in [words, ["show", "run.h5"]][: 1 + int(more)]:
+        try:
+            main(command)
+        except SystemExit as ended:
+            codes.append(ended.code)
+    sys.stderr.write("\\n" + json.dumps(codes))
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="ulimit is of POSIX shells")
 @pytest.mark.parametrize("what", NARROW)
 def test_narrow_surroundings_change_no_bit(sizes, plain, what):
     before, environ, more = NARROW[what]
-    words = " ".join(["fsframe", "chain", *(f"'{word}'" for word in SMALL), "-o", "run.h5", more])
-    done = narrow(sizes, f"{before} {words}", **environ)
-    assert done.returncode == 0, done.stderr
+    # Workers write the same file, which is not shown again.
+    shows = not more
+    (sizes / "in_turn.py").write_text(IN_TURN)
+    words = [sys.executable, "in_turn.py", str(int(shows)), "chain", *SMALL, "-o", "run.h5"]
+    line = shlex.join([*words, *more.split()])
+    done = narrow(sizes, f"{before} {line}", **environ)
     assert b"Traceback" not in done.stderr
+    code, *shown = json.loads(done.stderr.splitlines()[-1])
+    assert code == 0, done.stderr
     assert load_run(sizes / "run.h5").digests() == plain
-    if more:
-        return  # Workers write the same file.
-    shown = narrow(sizes, f"{before} fsframe show run.h5", **environ)
     # What a command only prints is nowhere if standard output is closed.
-    assert shown.returncode == (5 if ">&-" in before else 0), shown.stderr
+    assert shown == [5 if ">&-" in before else 0] * shows, done.stderr
 
 
 def test_characters_that_a_stream_lacks_are_spelled_otherwise(sizes, monkeypatch):
