@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -126,14 +127,14 @@ sys.platform = system
 COMMANDS = """
 from fsframe.system import missing_protections
 from tests.same_process import fsframe
-done = [fsframe(*words) for words in {words!r}]
+done = [fsframe(*words) for words in {commands!r}]
 print(json.dumps([missing_protections(), *([each.code, each.out, each.err] for each in done)]))
 """
 FOR_COMMANDS = "asyncio, click, h5py, llvmlite, numba, numpy, pluggy, scipy"
 FOR_TESTS = f"{FOR_COMMANDS}, matplotlib, polars, sklearn"
 TESTS = """
 import pytest
-print("ended", int(pytest.main({words!r})))
+print("ended", int(pytest.main({tests!r})))
 """
 
 WITHOUT = {
@@ -154,15 +155,21 @@ WITHOUT = {
 }
 
 
-def pretend(name: str, then: str, words: object, folder: Path) -> str:
-    """What commands, or pytest, say on stdout in a process that takes its system for another."""
+def pretend(
+    name: str, folder: Path, *, commands: Sequence[Sequence[str]] = (), tests: Sequence[str] = ()
+) -> str:
+    """What commands say on stdout, and then pytest, where a process takes its system for another.
+
+    Both may be given, since such a process takes seconds to start.
+    """
     without = WITHOUT[name]
+    then = f"{COMMANDS if commands else ''}{TESTS if tests else ''}"
     code = PRETEND.format(
         system=name,
-        first=FOR_TESTS if then == TESTS else FOR_COMMANDS,
+        first=FOR_TESTS if tests else FOR_COMMANDS,
         missing={module: without[module] for module in ("os", "signal")},
         modules=without["modules"],
-        then=then.format(words=words),
+        then=then.format(commands=commands, tests=tests),
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "plugins")))}
     done = subprocess.run(
@@ -172,15 +179,35 @@ def pretend(name: str, then: str, words: object, folder: Path) -> str:
     return done.stdout
 
 
-# Windows lacks all that macOS lacks, and more.
-@pytest.mark.parametrize("name", ["win32", pytest.param("darwin", marks=pytest.mark.slow)])
-def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(name, tmp_path) -> None:
-    table = ROOT / "examples" / "parkinsons.csv"
+TABLE = ROOT / "examples" / "parkinsons.csv"
+CHAIN = ["chain", "anova-f:top=6", "mim:top=3", "on", str(TABLE), "--json", "-o"]
+ASKED = [[*CHAIN, "there.h5"], ["--contained", "info"], ["info", "--json"]]
+
+
+def chosen_tests(*parts: str) -> list[str]:
+    """Arguments of pytest that collect these parts of the suite and run some of the tests."""
+    # pytest itself asks for consoles of Windows where it captures descriptors.
+    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
+    # All are collected; one module passes, and a test is chosen that uses what Windows lacks.
+    chosen = ["-k", "test_registry or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
+    return [*words, *chosen, *(str(ROOT / "tests" / part) for part in parts)]
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder in which commands and a few tests were run as on Windows, and what they said."""
+    folder = tmp_path_factory.mktemp("windows")
+    few = chosen_tests("core/test_registry.py", "storage/units/test_unit_files.py")
+    return folder, pretend("win32", folder, commands=ASKED, tests=few)
+
+
+def check_answers(name: str, folder: Path, said: str) -> None:
+    """Whether the commands that are `ASKED` gave the answers of this system."""
     assert not system.LINUX or system.missing_protections() == ()
-    words = ["chain", "anova-f:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
-    here = fsframe(*words, str(tmp_path / "here.h5"))
-    asked = [[*words, "there.h5"], ["--contained", "info"], ["info", "--json"]]
-    missing, *there = json.loads(pretend(name, COMMANDS, asked, tmp_path).splitlines()[-1])
+    here = fsframe(*CHAIN, str(folder / "here.h5"))
+    # What is printed before is of the libraries.
+    line = next(line for line in said.splitlines() if line.startswith("[["))
+    missing, *there = json.loads(line)
     chain, contained, info = (Done(*each) for each in there)
     assert chain.code == 0, chain.err
     stages = []
@@ -189,7 +216,7 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(name, t
         for stage in stages[-1]:
             assert stage.pop("seconds") >= 0
     assert stages[0] == stages[1]
-    assert (tmp_path / "there.h5").is_file()
+    assert (folder / "there.h5").is_file()
     # What cannot be contained is refused, and what is not guarded is told by those who ask.
     assert contained.code == 2 and f"this system ({name}) does not have" in contained.err
     assert info.code == 0 and info.json["not guarded"] == missing
@@ -204,27 +231,32 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(name, t
         ]
 
 
-_EVERYTHING = ["core", "table", "storage"]
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("win32", ["core/test_registry.py", "storage/units/test_unit_files.py"]),
-        pytest.param("win32", _EVERYTHING, marks=pytest.mark.slow),
-        pytest.param("darwin", _EVERYTHING, marks=pytest.mark.slow),
-    ],
-)
-def test_the_core_of_the_suite_can_be_collected_and_begun(name, parts, tmp_path) -> None:
-    folders = [str(ROOT / "tests" / part) for part in parts]
-    # pytest itself asks for consoles of Windows where it captures descriptors.
-    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
-    # All are collected; one module passes, and a test is chosen that uses what Windows lacks.
-    chosen = ["-k", "test_registry or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
-    said = pretend(name, TESTS, [*words, *chosen, *folders], tmp_path)
+def check_tests(name: str, said: str) -> None:
+    """Whether the chosen tests passed, but for one that uses what Windows lacks."""
     assert "ended 0" in said, said[-2000:]
     assert int(re.search(r"(\d+) passed", said)[1]) > 40
     assert ("this system has no mkfifo" in said) == (name == "win32")
+
+
+# Windows lacks all that macOS lacks, and more.
+def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(windows) -> None:
+    check_answers("win32", *windows)
+
+
+@pytest.mark.slow
+def test_a_chain_gives_the_same_answer_without_what_macos_lacks(tmp_path) -> None:
+    check_answers("darwin", tmp_path, pretend("darwin", tmp_path, commands=ASKED))
+
+
+def test_the_core_of_the_suite_can_be_collected_and_begun(windows) -> None:
+    check_tests("win32", windows[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITHOUT)
+def test_most_of_the_suite_can_be_collected_and_begun(name, tmp_path) -> None:
+    everything = chosen_tests("core", "table", "storage")
+    check_tests(name, pretend(name, tmp_path, tests=everything))
 
 
 def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(tmp_path, monkeypatch) -> None:
