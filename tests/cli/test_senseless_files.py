@@ -15,8 +15,9 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, write_run
+from tests.same_process import fsframe
 
-from .conftest import LONGEST, Call, TooLong, within_seconds
+from .conftest import LONGEST, Call, TooLong, within_seconds, write_small
 
 RUNS = {
     "npfs.h5": "chain immigrate:max_iter=3 npfs:n=5,null=published on small.csv -q -o npfs.h5",
@@ -24,6 +25,16 @@ RUNS = {
     "-o evaluate.h5",
     "stability.h5": "stability mim:top=2 on small.csv --n 4 -q -o stability.h5",
 }
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with these runs of its small table."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_small(folder)
+    for command in RUNS.values():
+        assert fsframe(command, cwd=folder).code == 0
+    return folder
 
 
 def with_last(record: RunRecord, **changes: Any) -> RunRecord:
@@ -96,15 +107,15 @@ def senseless(record: RunRecord) -> Iterator[tuple[str, RunRecord]]:
 
 
 def tried(
-    call: Call, here: Path, commands: tuple[str, ...], step: int, count: Callable[..., None]
-) -> dict[int, int]:
+    call: Call, here: Path, made: Path, commands: tuple[str, ...], step: int,
+    count: Callable[..., None],
+) -> dict[int, int]:  # fmt: skip
     """How many trials ended with each exit code; all are tried before any that fell is told."""
     codes: dict[int, int] = {}
     fallen: list[str] = []
     number = unwritten = 0
-    for name, command in RUNS.items():
-        assert call(*command.split()).code == 0
-        for what, record in senseless(load_run(here / name)):
+    for name in RUNS:
+        for what, record in senseless(load_run(made / name)):
             number += 1
             if number % step:
                 continue
@@ -136,16 +147,17 @@ def tried(
     return codes
 
 
-def test_senseless_files_are_shown_or_refused(call: Call, here: Path, count) -> None:
-    codes = tried(call, here, ("show odd.h5", "show odd.h5 --json"), 16, count)
+def test_senseless_files_are_shown_or_refused(call: Call, here: Path, made: Path, count) -> None:
+    codes = tried(call, here, made, ("show odd.h5", "show odd.h5 --json"), 25, count)
     assert codes[0] and codes[5]
 
 
 @pytest.mark.slow
-def test_senseless_files_are_reported_or_refused(call: Call, here: Path, count) -> None:
+def test_senseless_files_are_reported_or_refused(call: Call, here: Path, made: Path, count) -> None:
     codes = tried(
         call,
         here,
+        made,
         ("show odd.h5", "show odd.h5 --json", "verify odd.h5",
          "report odd.h5 --overwrite", "show odd.h5 --csv odd.csv --overwrite"),
         1,
@@ -193,14 +205,12 @@ sys.stderr.write("\\n" + json.dumps(codes))
 """
 
 
-def test_no_cost_is_hidden_in_a_file(call: Call, here: Path) -> None:
+def test_no_cost_is_hidden_in_a_file(here: Path, made: Path) -> None:
     """In 3 GiB of addresses and minutes of the processor, where each took all there was."""
-    for command in RUNS.values():
-        assert call(*command.split()).code == 0
     commands, expected = [], []
     for number, (name, change) in enumerate(HIDDEN.values()):
         odd = f"odd-{number}.h5"
-        write_run(here / odd, change(load_run(here / name)))
+        write_run(here / odd, change(load_run(made / name)))
         commands += [["show", odd, "--json"], ["report", odd]]
         expected += [0 if name == "npfs.h5" else 5] * 2
     done = subprocess.run(
@@ -216,11 +226,10 @@ def test_no_cost_is_hidden_in_a_file(call: Call, here: Path) -> None:
     assert [code for code, _ in codes] == expected
 
 
-def test_what_is_shown_is_json_whatever_the_numbers(call: Call, here: Path) -> None:
-    assert call(*RUNS["stability.h5"].split()).code == 0
+def test_what_is_shown_is_json_whatever_the_numbers(call: Call, here: Path, made: Path) -> None:
     changed = with_last(
-        load_run(here / "stability.h5"), tables={"stability-nogueira": np.array([np.inf])}
+        load_run(made / "stability.h5"), tables={"stability-nogueira": np.array([np.inf])}
     )
-    write_run(here / "stability.h5", changed, overwrite=True)
+    write_run(here / "stability.h5", changed)
     said = json.loads(call("show stability.h5 --json").out, parse_constant=lambda name: 1 / 0)
     assert said["stability"]["nogueira"]["value"] is None

@@ -113,7 +113,9 @@ def test_a_scheduler_that_copies_no_value_any_more_is_not_asked_to_again():
 def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.execution.dask._SEND_SECONDS", 0.1)
     with (
-        ClusterEngine(DeafClient("a", sends=lambda *_: hang()), owned=False) as engine,
+        ClusterEngine(
+            DeafClient("a", sends=lambda *_: hang()), owned=False, patience=0.4
+        ) as engine,
         pytest.raises(EngineError, match=r"does not answer \(no answer within 0\.1 s\)"),
     ):
         bits(Noise(), table, counts, Run(executor=engine))
@@ -143,7 +145,7 @@ def test_nobody_at_the_address_is_reported_after_the_patience():
     begun = time.monotonic()
     with (
         pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
-        open_engine(scheduler="tcp://127.0.0.1:9", patience=1),
+        open_engine(scheduler="tcp://127.0.0.1:9", patience=0.3),
     ):
         pass
     assert time.monotonic() - begun < 8

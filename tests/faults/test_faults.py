@@ -126,7 +126,7 @@ def test_twelve_forms_of_error_at_every_call_of_every_command() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "--trials 4 --command chain --command evaluate",
+        "--trials 3 --command chain --command evaluate",
         pytest.param("--trials 600 --seed 1", marks=pytest.mark.slow),
         pytest.param("--trials 400 --workers 2 --seed 2", marks=pytest.mark.slow),
     ],

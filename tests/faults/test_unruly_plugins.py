@@ -146,7 +146,7 @@ def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
 
 
 def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder, fsframe):
-    for seconds, code in (("60", 0), ("0.5", 3)):
+    for seconds, code in (("60", 0), ("0.2", 3)):
         environ = {"UNRULY_IMPORT": "slow", "FSFRAME_IMPORT_TIMEOUT": seconds}
         words = ["chain", "unruly", "on", "table.csv", "--no-out"]
         done = fsframe(*words, **environ)

@@ -21,7 +21,7 @@ if os.environ.get("UNRULY_IMPORT") == "interrupt":
     except BaseException:
         raise ImportError("the kernels could not be compiled") from None
 if os.environ.get("UNRULY_IMPORT") == "slow":
-    time.sleep(1.5)
+    time.sleep(0.6)
 if os.environ.get("UNRULY_IMPORT") == "chdir":
     os.chdir("/")
 
