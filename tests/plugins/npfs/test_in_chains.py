@@ -306,15 +306,15 @@ def test_the_xor_pair_recurs_and_is_all_that_is_kept():
 
 def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew():
     false = 0
-    for seed in range(3):
+    for seed in range(5):
         data = xor_table(seed)
         shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
         result = outcome(
             Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3, permutations=20
         )
         false += len(relevant_pairs(result))
-    # 45 pairs at one per cent: 1.35 in 3 tables.
-    assert false <= 1.35 + 3 * np.sqrt(1.35)
+    # 45 pairs at one per cent: 2.3 in 5 tables.
+    assert false <= 2.25 + 3 * np.sqrt(2.25)
 
 
 def test_published_form_of_pairs_uses_the_share_of_pairs_marked():
