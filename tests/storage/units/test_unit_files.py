@@ -273,7 +273,7 @@ def test_of_many_processes_at_once_exactly_one_gets_the_lock(tmp_path):
             stderr=pipe,
             text=True,
         )
-        for _ in range(4)
+        for _ in range(3)
     ]
     # The one that has it keeps it until it is told to go on; the others end by themselves.
     while sum(process.poll() is None for process in started) > 1:
