@@ -74,17 +74,21 @@ INTERFACES = [
     f"fsframe/{place}" for place in ("table", "method", "kernels", "params.py", "kinds.py")
 ]
 RUNS = ["fsframe/chains", "fsframe/evaluation"]
+OF_CORE = [
+    f"tests/{name}"
+    for name in ("chains", "core", "kernels", "method", "registry", "resampling", "testing")
+]
 AREAS: dict[str, tuple[list[str], list[str]]] = {
     "grammar": (
         ["fsframe/grammar.py"],
-        ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/grammar.py"],
+        ["tests/core/test_grammar.py", "tests/chains/test_chain.py", "fsframe/grammar.py"],
     ),
-    "interfaces": (INTERFACES, ["tests/core", "tests/table", "tests/front_door", *INTERFACES]),
+    "interfaces": (INTERFACES, [*OF_CORE, "tests/table", "tests/front_door", *INTERFACES]),
     "storage": (
         ["fsframe/storage"],
         [
             "tests/storage",
-            "tests/core/test_selection.py",
+            "tests/method/test_selection.py",
             "tests/show/test_display.py",
             "tests/show/test_report.py",
             "fsframe/storage",
@@ -92,7 +96,7 @@ AREAS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "runs": (
         RUNS,
-        ["tests/core", "tests/evaluation", "tests/table/test_roles_of_columns.py", *RUNS],
+        [*OF_CORE, "tests/evaluation", "tests/table/test_roles_of_columns.py", *RUNS],
     ),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],

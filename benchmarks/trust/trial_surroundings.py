@@ -441,7 +441,7 @@ TRIALS = {
         0, "tests with plugins that exit, raise, hang, print, move, and import slowly",
     ),
     "kernels": (
-        lambda trial: own_tests(trial, "tests/core/test_kernel_cache.py"),
+        lambda trial: own_tests(trial, "tests/kernels/test_kernel_cache.py"),
         0, "tests with forged, damaged and foreign kernels",
     ),
 }  # fmt: skip

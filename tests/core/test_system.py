@@ -197,7 +197,7 @@ def chosen_tests(*parts: str) -> list[str]:
 def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder in which commands and a few tests were run as on Windows, and what they said."""
     folder = tmp_path_factory.mktemp("windows")
-    few = chosen_tests("core/test_registry.py", "storage/units/test_unit_files.py")
+    few = chosen_tests("registry/test_registry.py", "storage/units/test_unit_files.py")
     return folder, pretend("win32", folder, commands=ASKED, tests=few)
 
 
@@ -255,7 +255,7 @@ def test_the_core_of_the_suite_can_be_collected_and_begun(windows) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT)
 def test_most_of_the_suite_can_be_collected_and_begun(name, tmp_path) -> None:
-    everything = chosen_tests("core", "table", "storage")
+    everything = chosen_tests("core", "method", "registry", "table", "storage")
     check_tests(name, pretend(name, tmp_path, tests=everything))
 
 

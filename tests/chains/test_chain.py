@@ -16,8 +16,7 @@ from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Progress, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
-
-from .methods_for_tests import Mean, Nearest, Random, Vote, table
+from tests.method.methods_for_tests import Mean, Nearest, Random, Vote, table
 
 
 def chain(*methods: Any) -> Chain:
