@@ -12,6 +12,12 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+
+# Before NumPy is loaded: several workers have the processors, and threads that wait for them spin.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from hypothesis import settings
 
 from fsframe.registry import default_manager

@@ -90,6 +90,8 @@ def interval_within(
     '0.963 1.000'
     >>> text(interval_within(0.2, 0.15, 10, 0.0, float("inf")))
     '0.037 1.091'
+    >>> interval_within(0.0, 0.15, 10, 0.0, float("inf")) is None  # no room for a ratio
+    True
     """
     if not np.isfinite(mean) or not np.isfinite(standard_error) or n < 2:
         return None

@@ -41,7 +41,7 @@ BUNDLED = [
 KIN = (
     *("betagamma", "cife", "condred", "disr", "icap", "jmim", "mifs", "mrmr", "njmim"),
     *("symmetric-uncertainty", "relief", "relieved-f", "surf", "surfstar", "multisurf", "swrfstar"),
-    *("irelief", "lfe", "mbiw", "simba", "importance"),
+    *("irelief", "lfe", "mbiw", "simba", "importance", "bim", "iterative-relief", "jmi3"),
     *("ensemble", "ipss", "interactions-split", "cross-validation", "stability-study"),
     *("davis", "dice", "dice-corrected", "hamming", "hamming-corrected", "jaccard", "krizek"),
     *("kappa", "novovicova", "ochiai", "ochiai-corrected", "phi", "somol-cw", "somol-cwrel"),
@@ -58,10 +58,7 @@ ALWAYS = (
 )  # fmt: skip
 
 
-LONG = {
-    "iterative-relief": "number_of_threads_changes_no_bit_on_many_rows",
-    "bim-vote": "number_of_threads_changes_no_bit_on_many_rows",
-}
+LONG = {"bim-vote": "number_of_threads_changes_no_bit_on_many_rows"}
 """Of a method whose rounds take long, a check that it passes on a smaller table in every run, and
 that methods with the same kernels pass on the larger one."""
 
@@ -182,7 +179,7 @@ print(json.dumps(found))
 
 def test_another_process_with_another_hash_seed_gives_the_same_bits():
     # What repeats a base many times has the order of its base, and kin that of what they share.
-    names = [n for n in fsframe.selectors if n != "bim" and n not in KIN]
+    names = [n for n in fsframe.selectors if n not in KIN]
     done = subprocess.run(
         [sys.executable, "-c", _DIGESTS, json.dumps(names)],
         env={**os.environ, "PYTHONHASHSEED": "4711"},

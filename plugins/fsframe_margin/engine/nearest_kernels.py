@@ -37,8 +37,11 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, training: Training) -> Rows:
-        """The rows of `training`, copied."""
-        return cls(np.ascontiguousarray(training.X.T), training.steps, training.y)
+        """The rows of `training`, copied.
+
+        Classes too: kernels are compiled anew for arrays that cannot be written to.
+        """
+        return cls(np.ascontiguousarray(training.X.T), training.steps, training.y.copy())
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -535,7 +535,9 @@ class _FittedRows:
 
         t = self.training
         chosen = np.empty((len(X), min(self.k, len(t.X))), dtype=np.intp)
-        k_nearest(np.ascontiguousarray(t.X.T), t.steps, t.rows(X), self.squares, chosen)
+        # Copies, since those of a stored model cannot be written to: another type, another kernel.
+        steps, squares = t.steps.copy(), self.squares.copy()
+        k_nearest(np.ascontiguousarray(t.X.T), steps, t.rows(X), squares, chosen)
         return chosen
 
 
