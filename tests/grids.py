@@ -11,7 +11,7 @@ from hypothesis import settings
 
 MOST_EXAMPLES = 60
 """How many examples of a property are tried with ``pytest -m slow``, unless it says otherwise."""
-FEW_EXAMPLES, LEAST_EXAMPLES = 25, 12
+FEW_EXAMPLES, LEAST_EXAMPLES = 20, 10
 """How many are tried in every run, and how many at least of a property that says otherwise."""
 
 
