@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 # Before NumPy is loaded: several workers have the processors, and threads that wait for them spin.
+# What is about threads of these libraries sets their number itself.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -182,13 +182,13 @@ def filling_stage() -> str:
 
 
 def way_to_fill(name: str) -> str:
-    """Advice, for a message that a method does not accept missing values; empty as above."""
+    """Advice for a message that `name` does not accept missing values; empty if nothing fills."""
     fill = filling_stage()
     return f"fill them in every resample by a stage before it (`{fill} {name}`)" if fill else ""
 
 
 def ways_with_missing(name: str, task: str) -> str:
-    """Advice, for a message that a selector does not accept missing values."""
+    """Advice for a message that a selector does not accept missing values: all that helps."""
     take = [
         offer.name
         for offer, method in _bundled(selectors)

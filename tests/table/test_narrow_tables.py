@@ -214,7 +214,7 @@ def test_chains_on_sparse_tables_find_the_same_bits(pair, chain):
 
 
 def test_protocols_and_workers_find_the_same_in_sparse_tables(pair):
-    with open_engine("processes", workers=1) as engine:
+    with open_engine("processes", workers=2) as engine:
         results = [
             evaluate("impute mim:top=5 knn", data, folds=3, repeats=1, seed=1, executor=engine)
             for data in pair
