@@ -17,13 +17,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
-from forked_commands import Forks, Started
 
 from fsframe.cli import running
 from fsframe.cli.terminal import WRITTEN
 from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
 from tests.command_line import Done
+from tests.forked_programs import Forks, Started
 from tests.same_process import fsframe as fsframe_here
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +31,12 @@ TINY = ROOT / "tests" / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
 RUN = "table.tiny_seconds=0.03_top=3-npfs_n=20_alpha=0.2_permutations=2.h5"
 FSFRAME = ["-m", "fsframe"]
+FIRST = """
+import contextlib
+from fsframe.cli import main
+with contextlib.chdir({!r}), contextlib.suppress(SystemExit):
+    main("evaluate tiny:top=2 knn on table.csv --folds 2 --repeats 1".split())
+"""
 
 
 def write_table(folder: Path) -> None:
@@ -67,10 +73,9 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
         pytest.skip("each command is a fork")
     folder = tmp_path_factory.mktemp("first")
     write_table(folder)
-    words = ["evaluate", "tiny:top=2", "knn", "on", "table.csv", "--folds", "2", "--repeats", "1"]
     paths = os.pathsep.join(map(str, (TINY, ROOT, ROOT / "plugins")))
-    environ = {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
-    with contextlib.closing(Forks(folder, *words, environ=environ)) as result:
+    environ = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    with contextlib.closing(Forks(FIRST.format(str(folder)), environ)) as result:
         yield result
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gc
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -25,6 +25,7 @@ from fsframe.kernels import compiled, unset_senseless_threads
 from fsframe.kernels.compiled import njit
 from fsframe.system import user_number
 from tests.command_line import fsframe
+from tests.forked_programs import Forks
 
 KERNEL = """
 from fsframe.kernels.compiled import njit
@@ -47,38 +48,27 @@ def write_package(folder: Path, **modules: str) -> Path:
     return folder
 
 
-# Forks a process for each line of code that it is sent, and answers with the exit code. numba is
-# ready in it, which takes a second; what `fsframe.kernels.compiled` notices begins with the fork.
-FORKS = """
-import atexit, json, os, sys, traceback
+# numba is ready in what forks, which takes a second; what `fsframe.kernels.compiled` notices begins
+# with the fork.
+FIRST = """
 import numba
 numba.njit(lambda x: 3 * x)(2)
 import fsframe.kernels.compiled
-for line in sys.stdin:
-    code, folder, environ = json.loads(line)
-    child = os.fork()
-    if not child:
-        break
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-else:
-    sys.exit()
-os.chdir(folder)
-os.environ.update(environ)
-numba.core.config.reload_config()
-for number in (1, 2):
-    os.dup2(os.open(f"said.{number}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+"""
+BEFORE = """
+import os, sys
+from numba.core import config
+os.environ.update({})
+config.reload_config()
 sys.path.insert(0, "")
-ended = 0
-try:
-    exec(code, {"__name__": "__main__"})
-except BaseException:
-    traceback.print_exc()
-    ended = 1
+"""
 # All that the end of a process is for, without the half second that it takes to free the compiler.
+AFTER = """
+import atexit, os, sys
 atexit._run_exitfuncs()
 sys.stdout.flush()
 sys.stderr.flush()
-os._exit(ended)
+os._exit(0)
 """
 Python = Callable[..., tuple[str, str]]
 
@@ -90,22 +80,14 @@ def python() -> Iterator[Python]:
         pytest.skip("each process is a fork")
     unset = ("NUMBA_CACHE_DIR", "FSFRAME_KERNELS")
     inherited = {key: value for key, value in os.environ.items() if key not in unset}
-    forks = subprocess.Popen(
-        [sys.executable, "-c", FORKS],
-        env={**inherited, "OPENBLAS_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
 
     def run(code: str, folder: Path, **environ: str) -> tuple[str, str]:
-        print(json.dumps([code, str(folder), environ]), file=forks.stdin, flush=True)
-        ended = int(forks.stdout.readline())
-        out, err = ((folder / f"said.{number}").read_text() for number in (1, 2))
-        assert ended == 0, err
+        program = forks.start(folder, "-c", f"{BEFORE.format(environ)}\n{code}\n{AFTER}")
+        out, err = program.communicate()
+        assert program.returncode == 0, err
         return out.strip(), err
 
-    with forks:
+    with contextlib.closing(Forks(FIRST, {**inherited, "OPENBLAS_NUM_THREADS": "1"})) as forks:
         yield run
 
 

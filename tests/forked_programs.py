@@ -1,4 +1,4 @@
-"""Commands that are sent signals, each a fork of a process that has imported them already."""
+"""Programs that tests start, each a fork of a process that has imported already what it needs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,8 @@ PATIENCE = 600.0
 # in a group of its own, by which signals are not ignored, though a test run under nohup or in the
 # background hands on that they are, and then a command is right to ignore them.
 FORKS = """
-import contextlib, json, os, runpy, signal, sys
-from pathlib import Path
-with contextlib.chdir(sys.argv[1]), contextlib.suppress(SystemExit):
-    from fsframe.cli import main
-    main(json.loads(sys.argv[2]))
+import json, os, runpy, signal, sys
+exec(sys.argv[1], {})
 print("ready", flush=True)
 for line in sys.stdin:
     arguments, folder, streams = json.loads(line)
@@ -57,12 +54,12 @@ else:
 
 
 class Forks:
-    """A process that forks another for each program; it has run the command `first` in `folder`."""
+    """A process that forks another for each program; `first` is code that it has run before."""
 
-    def __init__(self, folder: Path, *first: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, first: str, environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKS, str(folder), json.dumps(first)],
-            env={**os.environ, **environ},
+            [sys.executable, "-c", FORKS, first],
+            env=environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # No line is read before it is asked for, so that it can be seen whether there is one.
@@ -70,7 +67,7 @@ class Forks:
         )
         self._last: Started | None = None
         while (line := self.line()) != "ready":
-            assert line or self._process.poll() is None, f"`{' '.join(first)}` failed"
+            assert line or self._process.poll() is None, f"{first} failed"
 
     def line(self) -> str:
         """The next line that the process says."""
