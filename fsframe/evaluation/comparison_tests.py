@@ -387,6 +387,8 @@ def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
     --------
     >>> pareto_front(np.array([0.9, 0.8, 0.8]), np.array([0.5, 0.7, 0.6])).tolist()
     [True, True, False]
+    >>> pareto_front(np.array([0.9, 0.8, np.nan]), np.array([np.nan, 0.7, 0.6])).tolist()
+    [True, True, False]
     """
     a = np.where(np.isnan(first), -np.inf, np.round(first, 12))
     b = np.where(np.isnan(second), -np.inf, np.round(second, 12))

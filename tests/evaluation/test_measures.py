@@ -205,6 +205,11 @@ def test_equal_shares_have_the_interval_of_wilson(right):
 def test_equal_losses_have_no_interval_and_unequal_shares_that_of_t():
     assert interval_within(0.8, 0.1, 10, units=50) == interval_within(0.8, 0.1, 10)
     assert interval_within(1.0, 0.0, 10) is None
+    # A mean on a bound has no logit, whatever its error; two results have an error already.
+    for bound in (0.0, 1.0):
+        within = interval_within(bound, 0.0, 10, units=50)
+        assert interval_within(bound, 0.1, 10, units=50) == within
+    assert interval_within(0.5, 0.1, 2) is not None
     assert interval_within(0.0, 0.0, 10, 0.0, np.inf) is None
     low, high = interval_within(0.97, 0.02, 10)
     assert interval_within(0.03, 0.02, 10) == pytest.approx((1 - high, 1 - low), abs=1e-12)
