@@ -38,6 +38,7 @@ from fsframe.table.label_guess import (
 from fsframe.table.read import contents, read
 from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, as_keys, only, spelled_out
+from fsframe.text import some_of
 
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
@@ -81,11 +82,18 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         finding = Finding((), what, {"transpose": True})
         return _read_so(path, {**options, "transpose": True}, finding)
     commas = tuple(column.name for column in facts.columns if _decimal_commas(column))
+    mixed = []
     if commas and not framed and "decimal" not in options:
         finding = Finding(commas, "numbers with decimal commas", {"decimal": ","})
         # Not every format takes it.
         with contextlib.suppress(DataError, RequestError):
-            return _read_so(path, {**options, "decimal": ","}, finding)
+            inspection = _read_so(path, {**options, "decimal": ","}, finding)
+            pairs = zip(facts.columns, inspection.contents.columns, strict=True)
+            pointed = [one.name for one, other in pairs if one.kind != "text" == other.kind]
+            if not pointed:
+                return inspection
+            what = f"numbers with decimal commas, but {some_of(pointed, 3)} with points"
+            mixed = [Finding(commas, f"{what}: write all of them in one way in the file")]
 
     names = tuple(column.name for column in facts.columns)
     n = len(names)
@@ -134,7 +142,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
             leaks.append(Finding((names[rest],), what, settled))
     judged = Guesses(facts, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
-    findings = [*leaks, *findings_of(judged, known, group, suggested)]
+    findings = [*mixed, *leaks, *findings_of(judged, known, group, suggested)]
     if said is not None or facts.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()

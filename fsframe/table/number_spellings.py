@@ -17,10 +17,13 @@ from fsframe.text import some_of
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _MONEY = "$€£¥"
 _GROUPED = (
-    r"[+-]?(?:[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3})"
+    r"[+-]?(?:[1-9][0-9]{0,2}(?:[,' \u00a0\u202f][0-9]{3})+|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})"
     r"(?:\.[0-9]*)?"
 )
-"""Numbers with separators of thousands, those of India among them: 1,234,567 and 12,34,567."""
+"""Numbers with separators of thousands, those of India among them: 1,234,567 and 12,34,567.
+
+`0,964` is none: nobody writes 964 so.
+"""
 _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°²³/^.*%·-]{{0,11}})?"
 )
@@ -100,6 +103,8 @@ def spelled_numbers(
     (array([5. , nan, 7.5]), "without the unit 'mg'")
     >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2345"])
     (array([1.234567e+06, 9.500000e+02]), None)
+    >>> spelled_numbers(["0.964", "12.5"], ","), spelled_numbers(["0,964,000", "2"])
+    (None, None)
     >>> spelled_numbers(["$1,234", "$2", "($3,000)"])[0]
     array([ 1.234e+03,  2.000e+00, -3.000e+03])
     >>> spelled_numbers(["1.234,5 %", "950 %"], ",")

@@ -436,6 +436,8 @@ def _no_numbers(
     if table.decimal == "." and _DECIMAL_COMMA.fullmatch(text):
         advice = "write decimals with a point, or say that it is a comma (decimal=',', "
         advice += "--decimal ,)"
+    elif table.decimal == "," and is_number(text):
+        advice = "with decimal commas (decimal=',', --decimal ,), write a comma here too"
     elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
         advice = "write decimals with a point and no thousands separators: 1234.5"
     elif OTHER_DATE.fullmatch(text):

@@ -598,6 +598,9 @@ def test_decimal_commas_in_a_frame_are_numbers_and_odd_words_are_asked_about(her
     for given in (frame, here / f"{frame.width}.parquet"):
         result = " ".join(str(fsframe.inspect(given, label="grp")).split())
         assert asked in result and "What would settle" not in result and "--na" not in result
+    frame.drop("b", "share").write_csv(here / "mixed.csv", separator=";")
+    told = " ".join(str(fsframe.inspect(here / "mixed.csv", label="grp")).split())
+    assert "a: numbers with decimal commas, but g1 with points: write all of them" in told
 
 
 def test_inspect_leaves_columns_whose_role_is_said_and_says_what_no_chain_takes():
