@@ -303,7 +303,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
     title, rows = _named_rows(table, options["id_name"])
     X = table.numbers(features, trained_on.kinds)
     if trained_on.in_memory:
-        _warn_of_other_units(trained_on, features, X)
+        _warn_of_other_values(trained_on, features, X)
     # Labels of a table of arrays may be numbers.
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
     names = [defused(name) for name in shown] if options["defuse"] else shown
@@ -335,8 +335,9 @@ def _named_rows(table: Table, name: str | None) -> tuple[str, list[str]]:
     return "row", [str(row) for row in range(1, table.n_rows + 1)]
 
 
-def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
-    """Warn of columns where most values are far outside the range in the table of the run."""
+def _warn_of_other_values(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
+    """Warn of columns where most values are far outside the range in the table of the run, and of
+    nominal ones with levels that it has not."""
     import numpy as np
 
     place = {name: column for column, name in enumerate(trained_on.feature_names)}
@@ -344,14 +345,21 @@ def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArra
     known = trained_on.take_columns(np.array(columns, dtype=np.intp)).X
     least, most = np.fmin.reduce(known, axis=0), np.fmax.reduce(known, axis=0)
     span = most - least
+    nominal = np.asarray(trained_on.categorical)[columns]
     far = ((least - span > X) | (most + span < X)).mean(axis=0) > 0.5
-    far &= (span > 0) & ~np.asarray(trained_on.categorical)[columns]
-    if far.any():
-        names = [printable(name) for name, one in zip(features, far, strict=True) if one]
-        shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        warnings.warn(
-            f"most values of {shown} are far outside those of the table of the run; are they in "
-            "other units?",
-            FsframeWarning,
-            stacklevel=2,
-        )
+    for of_columns, what in (
+        (
+            far & (span > 0) & ~nominal,
+            "most values of {} are far outside those of the table of the run; are they in other "
+            "units?",
+        ),
+        (
+            (most < X).any(axis=0) & nominal,
+            "{}: levels that the table of the run has not count as one more level; are they "
+            "spelled in another way?",
+        ),
+    ):
+        if of_columns.any():
+            names = [printable(name) for name, one in zip(features, of_columns, strict=True) if one]
+            shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            warnings.warn(what.format(shown), FsframeWarning, stacklevel=2)
