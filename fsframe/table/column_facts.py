@@ -195,7 +195,8 @@ class Contents:
                     if size <= room:
                         kept[column] = values
                         room -= size
-                rows += bits * factors[k]
+                # Of whole numbers only the first bits differ: they are made to count for all.
+                rows += (bits * factors[k]).byteswap() * factors[k]
                 earlier = signs.setdefault(hash(bits.tobytes()), column)
                 if earlier != column and not column_facts.constant and column_facts.different:
                     repeated.append((column, earlier))

@@ -10,6 +10,8 @@ import polars
 import pytest
 
 import fsframe
+from fsframe.table.column_facts import Contents
+from fsframe.table.frames import FrameColumns
 
 from .conftest import Call
 
@@ -82,6 +84,9 @@ def test_what_is_shown_fits_eighty_columns(call: Call, hard: polars.DataFrame) -
 def test_equal_rows_are_counted(call: Call, here: Path) -> None:
     (here / "equal.csv").write_text("a,b,class\n1,x,u\n1,x,u\n2,y,v\n-0,,v\n0.0,,v\n0,y,v\n")
     assert call("inspect equal.csv --json").json["repeated_rows"] == 2
+    # Few different numbers in each column, as those of genotypes.
+    frame = polars.DataFrame(np.random.default_rng(0).integers(0, 3, (1600, 20)))
+    assert Contents.of(FrameColumns(frame.vstack(frame[:3]), "")).repeated_rows == 3
 
 
 def test_columns_without_names_go_by_number(call: Call, here: Path) -> None:
