@@ -78,6 +78,18 @@ def choose_delimiter(
     )
 
 
+def stated_delimiter(raw: bytes) -> tuple[str | None, int]:
+    """The delimiter that a first line ``sep=;`` states, as Excel reads it, and that line's end.
+
+    >>> stated_delimiter(b"sep=;\\na;b\\n"), stated_delimiter(b"a;b\\n")
+    ((';', 6), (None, 0))
+    """
+    end = first_record(raw)
+    line = raw[:end].decode(errors="ignore").removesuffix("\n").strip('"')
+    stated = re.fullmatch("sep=(.)", line, re.IGNORECASE)
+    return (stated[1], end) if stated and end < len(raw) else (None, 0)
+
+
 def _has_quoted_commas(records: Sequence[str]) -> bool:
     return any(_QUOTED_COMMA.search(record) for record in records)
 

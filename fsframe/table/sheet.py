@@ -34,6 +34,7 @@ from fsframe.table.dialect import (
     rows_end,
     second_names,
     sign_of,
+    stated_delimiter,
     title_end,
     totals_begin,
     trimmed,
@@ -71,16 +72,17 @@ def load_sheet(
     raw, first_line = trimmed(text, path)
     check_quotes(raw, first_line, path)
     notes = [*notes]
-    title = 0 if header is False else title_end(raw, sign_of(form.delimiter))
+    stated, end = stated_delimiter(raw)
+    raw, first_line = raw[end:], first_line + (stated is not None)
+    delimiter = stated if form.delimiter is None else form.delimiter
+    title = 0 if header is False else title_end(raw, sign_of(delimiter))
     if title:
         above = raw[:title].decode(errors="replace").strip(" \n\t,;")
         notes.append(f"the lines above the names were taken as a title: {above[:60]!r}")
         first_line += raw.count(b"\n", 0, title)
         raw = raw[title:]
     records = first_records(raw)[0]
-    sign = choose_delimiter(
-        records, path, form.delimiter, decimal=decimal or ".", one_column=one_column
-    )
+    sign = choose_delimiter(records, path, delimiter, decimal=decimal or ".", one_column=one_column)
     if sign == " ":
         raw = _single_blanks(raw)
     else:

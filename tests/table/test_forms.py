@@ -96,6 +96,16 @@ def test_a_title_is_found_above_few_names_and_above_more_than_a_megabyte(put, wi
     assert any("were taken as a title" in said for said in data.warnings)
 
 
+def test_a_line_above_the_table_states_the_delimiter_as_for_excel(put, plain):
+    text = PLAIN.replace(",", "~")
+    for line in ("sep=~", "SEP=~", '"sep=~"\nA study'):
+        assert read(put(f"{line}\n{text}")).sha256 == plain.sha256
+    with pytest.raises(DataError, match=r"line 3.* is not a number"):
+        read(put(f"sep=~\n{text.replace('2.5', 'x')}"))
+    with pytest.raises(DataError, match="no rows"):
+        read(put("sep=;\n"))
+
+
 def test_a_longer_row_is_reported_by_the_delimiter_of_the_others(put):
     with pytest.raises(DataError, match=r"line 3 has 5 fields.* \(delimiter: comma\)"):
         read(put("a,b,c,class\n1,2,3,x\n1,2,3,4,y\n1,2,3,x\n"))
