@@ -18,7 +18,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from html import escape
-from typing import Any
+from typing import Any, TypeGuard
 
 # Unicode categories: control, format (bidirectional overrides among them), surrogate, private,
 # unassigned, line and paragraph separators.
@@ -275,6 +275,15 @@ def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
     """A heading, sentences below it, and tables as `html_table` makes them."""
     lines = "".join(f"<div>{safe(fact)}</div>" for fact in facts if fact)
     return f"<div><strong>{safe(title)}</strong>{lines}{''.join(tables)}</div>"
+
+
+def are_texts(value: object) -> TypeGuard[Sequence[str]]:
+    """Whether a value, such as one from a file that may be untrusted, is a list of texts.
+
+    >>> are_texts(["a", "b"]), are_texts([]), are_texts(["a", 1]), are_texts("ab")
+    (True, True, False, False)
+    """
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
 
 
 def facts(of: object, *names: str) -> dict[str, Any]:

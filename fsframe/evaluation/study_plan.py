@@ -29,7 +29,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import SETTLES
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, with_further_files
-from fsframe.text import did_you_mean
+from fsframe.text import are_texts, did_you_mean
 
 _MOST_SEEDS = 1000
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
@@ -416,7 +416,7 @@ def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[
 def of_texts(value: Any, kinds: type | tuple[type, ...] = str) -> bool:
     """Whether a list, or the lists in a table, hold only texts (`kinds`); true for other values."""
     if isinstance(value, dict):
-        return all(isinstance(inner, list) and of_texts(inner) for inner in value.values())
+        return all(map(are_texts, value.values()))
     return not isinstance(value, list) or all(isinstance(item, kinds) for item in value)
 
 

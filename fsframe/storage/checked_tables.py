@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.storage.records import array_name
 from fsframe.storage.spec import require
-from fsframe.text import printable
+from fsframe.text import are_texts, printable
 
 if TYPE_CHECKING:
     from fsframe.storage.records import StageRecord
@@ -336,9 +336,8 @@ def text_parameter(stage: StageRecord, name: str, where: str) -> str:
 def texts_parameter(stage: StageRecord, name: str, where: str) -> tuple[str, ...]:
     """A parameter that lists different texts, such as names of metrics; StoreError if not."""
     value = stage.params.get(name)
-    several: tuple[Any, ...] = tuple(value) if isinstance(value, (list, tuple)) else ()
-    texts = several and all(isinstance(item, str) for item in several)
-    different = texts and len(set(several)) == len(several)
+    several: tuple[str, ...] = tuple(value) if value and are_texts(value) else ()
+    different = several and len(set(several)) == len(several)
     require(different, f"{printable(where)}: the parameter {name} is not a list of texts")
     return several
 

@@ -19,7 +19,7 @@ from fsframe.errors import StoreError
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
 from fsframe.storage.spec import require
-from fsframe.text import printable
+from fsframe.text import are_texts, printable
 
 STUDY_FILE = "study.zip"
 """Name of the file of a finished study in its folder."""
@@ -233,6 +233,5 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: 
 
 def _texts(plan: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     texts: Any = plan.get(name)
-    known = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-    require(known, f"{where}: {name} is not a list of texts")
+    require(are_texts(texts), f"{where}: {name} is not a list of texts")
     return tuple(texts)

@@ -18,6 +18,7 @@ from fsframe.method.selection import Selection
 from fsframe.storage.encoding import FREE, json_value, same_bits, selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES, require
 from fsframe.table.arrays import freeze
+from fsframe.text import are_texts
 
 _MAGIC = b"fsframe-arrays 1\n\0"
 # NumPy has no room for texts of 2³¹ bytes.
@@ -318,11 +319,7 @@ def unpack_selections(
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
-    known = isinstance(head, list) and len(head) in (2, 3) and all(map(_is_texts, head[:2]))
+    known = isinstance(head, list) and len(head) in (2, 3) and all(map(are_texts, head[:2]))
     require(known, "its warnings are not lists of texts")
     axes = head[2] if len(head) == 3 else None
     return selection_of(arrays, warnings=head[0], carried=head[1], model_columns=axes)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)

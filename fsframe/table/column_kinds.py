@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.number_spellings import spelled_numbers
-from fsframe.text import some_of
+from fsframe.text import are_texts, some_of
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 OTHER_DATE = re.compile(
@@ -423,7 +423,7 @@ def stored_kinds(stored: Any) -> dict[str, ColumnKind]:
     out: dict[str, ColumnKind] = {}
     for name, one in stored.items() if isinstance(stored, dict) else ():
         levels = one.get("levels", []) if isinstance(one, dict) else None
-        if not isinstance(levels, list) or not all(isinstance(text, str) for text in levels):
+        if not are_texts(levels):
             continue
         column = one.get("column", "")
         if one.get("kind") in KINDS and isinstance(column, str):
