@@ -14,8 +14,9 @@ from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import (
     ELEMENTWISE,
     SUM,
-    Rows,
+    ClassRanges,
     Shares,
+    add_squares,
     product_sum,
     row_coefficients,
     row_log_sums,
@@ -95,13 +96,6 @@ def pair_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, stop: i
         add_means(XT, i, c, u)
 
 
-@njit(fastmath=ELEMENTWISE)
-def _add_weighted_squares(value: float, row: Floats, weight: float, buffer: Floats) -> None:
-    for p in range(buffer.size):
-        z = value - row[p]
-        buffer[p] += weight * z * z
-
-
 @njit(fastmath=SUM)
 def _weighted_square(value: float, row: Floats, c: Floats) -> float:
     total = 0.0
@@ -118,7 +112,7 @@ def pair_squares(XT: Floats, v: Floats, q: Floats, start: int, stop: int) -> Non
     for i in range(start, min(stop, N - 1)):
         for a in range(A):
             if v[a] != 0.0:
-                _add_weighted_squares(XT[a, i], XT[a, i + 1 :], v[a], q[i, i + 1 :])
+                add_squares(XT[a, i], XT[a, i + 1 :], v[a], q[i, i + 1 :])
 
 
 @njit()
@@ -175,7 +169,7 @@ def cross_measures(rows: Floats, measure: Measure, q: Floats) -> None:
 
 @njit()
 def streamed_log_sums(
-    measure: Measure, inverse: float, rows: Rows, logs: Floats, some: Places
+    measure: Measure, inverse: float, rows: ClassRanges, logs: Floats, some: Places
 ) -> None:
     """As `log_sums` for some rows, with q to all others recomputed and not stored."""
     XT = measure.XT
@@ -195,7 +189,7 @@ def streamed_log_sums(
 
 @njit()
 def streamed_sums(
-    measure: Measure, inverse: float, rows: Rows, sums: Floats, start: int, stop: int
+    measure: Measure, inverse: float, rows: ClassRanges, sums: Floats, start: int, stop: int
 ) -> None:
     """As `direct_sums`, with q computed for one row at a time and not stored."""
     XT, U, linear = measure

@@ -26,7 +26,7 @@ from fsframe_margin.engine.neighbour_shares import (
     ELEMENTWISE,
     SMALLEST_SUM,
     Arc,
-    Rows,
+    ClassRanges,
     Shares,
     exp_nonpositive,
 )
@@ -156,7 +156,7 @@ class PairSpace(RowChunks):
             )
         ones = np.ones(n)
         self.count = np.ascontiguousarray((ones if count is None else count)[self.order], float)
-        self.rows = Rows(self.count, begin, end)
+        self.rows = ClassRanges(self.count, begin, end)
         self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
         self.alone = end - begin < 2
         self.outer = np.where(self.alone, 0.0, self.outer)
@@ -612,7 +612,7 @@ def _shares(
 
 @njit()
 def _expected_margin_vectors(
-    XT: Floats, w: Floats, rows: Rows, log_hits: Floats, log_misses: Floats, inverse: float,
+    XT: Floats, w: Floats, rows: ClassRanges, log_hits: Floats, log_misses: Floats, inverse: float,
     out: Floats, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Write Σ_m β_m |x − x_m| − Σ_h α_h |x − x_h| of rows start ≤ i < stop into out (N, A)."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
-from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
+from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, add_squares
 from fsframe_margin.engine.training import Training
 
 TIE = 1e-9
@@ -45,13 +45,6 @@ class Rows(NamedTuple):
 
 
 @njit(fastmath=ELEMENTWISE)
-def _add_square(value: float, row: Floats, weight: float, out: Floats) -> None:
-    for p in range(out.size):
-        z = value - row[p]
-        out[p] += weight * z * z
-
-
-@njit(fastmath=ELEMENTWISE)
 def _add_step(value: float, row: Floats, weight: float, step: float, out: Floats) -> None:
     square = weight * step * step
     for p in range(out.size):
@@ -68,7 +61,7 @@ def _distances(row: Floats, XT: Floats, steps: Floats, squares: Floats, distance
             if steps[a] > 0.0:
                 _add_step(row[a], XT[a], squares[a], steps[a], distance)
             else:
-                _add_square(row[a], XT[a], squares[a], distance)
+                add_squares(row[a], XT[a], squares[a], distance)
 
 
 @njit()

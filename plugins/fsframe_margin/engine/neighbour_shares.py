@@ -95,7 +95,7 @@ _SMALLEST_LOG = math.log(SMALLEST_SUM)
 # and the loops would not vectorise.
 
 
-class Rows(NamedTuple):
+class ClassRanges(NamedTuple):
     """Weights of the rows as neighbours, and where the class of each begins and ends."""
 
     counts: Floats
@@ -119,6 +119,13 @@ class Shares(NamedTuple):
     end: Places
     inverse: float
     """1/σ"""
+
+
+@njit(fastmath=ELEMENTWISE)
+def add_squares(value: float, row: Floats, weight: float, out: Floats) -> None:
+    for p in range(out.size):
+        z = value - row[p]
+        out[p] += weight * z * z
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -162,7 +169,7 @@ def total(z: Floats) -> float:
 
 
 @njit()
-def row_log_sums(z: Floats, i: int, rows: Rows, logs: Floats) -> None:
+def row_log_sums(z: Floats, i: int, rows: ClassRanges, logs: Floats) -> None:
     """Write both log-sums of row i into logs (2, N), given q/σ in z, which is overwritten."""
     count, begin, end = rows
     z[i] = np.inf  # a row is not its own neighbour
@@ -181,7 +188,7 @@ def row_log_sums(z: Floats, i: int, rows: Rows, logs: Floats) -> None:
 
 @njit()
 def log_sums(
-    first: Floats, second: Floats, a: float, b: float, rows: Rows, logs: Floats, start: int,
+    first: Floats, second: Floats, a: float, b: float, rows: ClassRanges, logs: Floats, start: int,
     stop: int,
 ) -> None:  # fmt: skip
     """Write log Σ count·exp(−q/σ) over hits and over misses of rows start ≤ i < stop, (2, N).
@@ -212,7 +219,7 @@ def _share_out(e: Floats, count: Floats, own_count: float, sums: Floats) -> floa
 
 @njit()
 def row_sums(
-    first: Floats, second: Floats, a: float, b: float, i: int, rows: Rows, sums: Floats,
+    first: Floats, second: Floats, a: float, b: float, i: int, rows: ClassRanges, sums: Floats,
     buffer: Floats,
 ) -> None:  # fmt: skip
     """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows, (2, N).
@@ -230,7 +237,7 @@ def row_sums(
 
 @njit()
 def direct_sums(
-    first: Floats, second: Floats, a: float, b: float, rows: Rows, sums: Floats, start: int,
+    first: Floats, second: Floats, a: float, b: float, rows: ClassRanges, sums: Floats, start: int,
     stop: int,
 ) -> None:  # fmt: skip
     """`row_sums` of the rows start ≤ i < stop, from measurements between all rows."""
@@ -451,7 +458,7 @@ def mix(first: Floats, second: Floats, a: float, b: float) -> None:
 @njit()
 def first_step_between(
     arc: Arc, first: Floats, second: Floats, penalties: tuple[float, float], start: float,
-    sigma: float, rows: Rows, alone: Flags, outer: Floats, logs: Floats,
+    sigma: float, rows: ClassRanges, alone: Flags, outer: Floats, logs: Floats,
 ) -> tuple[float, float]:  # fmt: skip
     """`PairSpace.search` over one chunk; returns t, and the cost without penalty.
 
