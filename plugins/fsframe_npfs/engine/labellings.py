@@ -296,6 +296,19 @@ def permuted(data: Dataset, run: Run, labelling: int, null: str = PERMUTATION) -
     return data.with_labels(nulls[null]().labels(data, run.generator(LABELS, labelling)))
 
 
+def strata_problems(data: Dataset, who: str) -> Iterator[str]:
+    """Problems of permuting labels within the strata of covariates, for messages about `who`."""
+    if data.covariates is None:
+        return
+    strata = ", ".join(data.covariates.names)
+    for column, role in ((data.groups, "groups"), (data.times, "a time")):
+        if column is not None:
+            yield (
+                f"{who} permutes labels within the strata of {strata} or respects {role}, not "
+                "both: omit one of them"
+            )
+
+
 def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Begin and end of each run of equal labellings.
 

@@ -29,6 +29,7 @@ from fsframe_npfs.engine.labellings import (
     ResamplingSelector,
     class_codes,
     permuted,
+    strata_problems,
 )
 from fsframe_npfs.engine.nulls import check_halves, complementary_halves, said_of_drift
 
@@ -590,15 +591,8 @@ class HalvesSelector(ResamplingSelector):
             # A class that lies within one group has been reported already.
             if not problems:
                 yield f"{self.method_name()}: {error}"
-        if self.bound != PERMUTATION or data.covariates is None:
-            return
-        for column, role in ((data.groups, "groups"), (data.times, "a time")):
-            if column is not None:
-                yield (
-                    f"{self.method_name()}: bound=permutation permutes labels within the strata of "
-                    f"{', '.join(data.covariates.names)} or respects {role}, not both: omit one of "
-                    "them"
-                )
+        if self.bound == PERMUTATION:
+            yield from strata_problems(data, f"{self.method_name()}: bound=permutation")
 
     def statement(self, base: Selector | None = None) -> Statement:
         """The base's statement, as its choice on most halves is kept.

@@ -23,6 +23,7 @@ from fsframe_npfs.engine.labellings import (
     Candidates,
     FragileColumns,
     ResamplingSelector,
+    strata_problems,
 )
 from fsframe_npfs.engine.nulls import said_of_drift
 from fsframe_npfs.methods.npfs_parameters import (
@@ -222,14 +223,8 @@ class Npfs(ResamplingSelector, NpfsParameters):
             yield (
                 "npfs: null=shards assigns rows to parts regardless of their order; omit the time"
             )
-        if data.covariates is None or not self.adjusts_base():
-            return
-        for column, role in ((data.groups, "groups"), (data.times, "a time")):
-            if column is not None:
-                yield (
-                    f"npfs permutes labels within the strata of {', '.join(data.covariates.names)} "
-                    f"or respects {role}, not both: omit one of them"
-                )
+        if self.adjusts_base():
+            yield from strata_problems(data, "npfs")
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         yield from super().check_request(data)

@@ -19,7 +19,13 @@ from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 from fsframe.text import some_of
-from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
+from fsframe_npfs.engine.labellings import (
+    DRAWS,
+    PERMUTATION,
+    ResamplingSelector,
+    class_codes,
+    strata_problems,
+)
 from fsframe_npfs.engine.nulls import BootstrapSampler
 from fsframe_npfs.methods.halves import (
     BOUNDS,
@@ -425,11 +431,6 @@ def _too_wide(base: Base, p: int) -> bool:
     return p > _WIDE and not base.competing
 
 
-def _bound_to_strata(data: Dataset) -> bool:
-    """Whether labels cannot be permuted: within strata of covariates, and with groups or a time."""
-    return data.covariates is not None and (data.groups is not None or data.times is not None)
-
-
 @attrs.frozen(kw_only=True)
 class Ipss(HalvesSelector):
     """Features whose score stays high over many halves of the table, with a bound on false ones.
@@ -522,7 +523,7 @@ class Ipss(HalvesSelector):
         return self.bound != "published"
 
     def permutes(self, base: Base, data: Dataset, p: int) -> bool:
-        if self.bound != "auto" or _bound_to_strata(data):
+        if self.bound != "auto" or any(strata_problems(data, self.bound)):
             return self.bound == PERMUTATION
         few_values = any(base.told(lambda method: method.halves_forewarning(data)))
         return _too_wide(base, p) or few_values
@@ -542,7 +543,7 @@ class Ipss(HalvesSelector):
         if self.permutes(base, data, p):
             fits = 2 * self.pairs * self.labellings(True)
             advice = f"so the bound is one by permuted labels, in {fits} fits"
-        elif _bound_to_strata(data):
+        elif any(strata_problems(data, self.bound)):
             advice = "covariates and groups or a time allow no permuted labels: omit one of them"
         if _too_wide(base, p):
             yield (
