@@ -41,6 +41,16 @@ _MOST_CELL_TABLES = 100
 """Largest number of pairs whose cells are stored."""
 
 
+def _level() -> Any:
+    """The parameter `alpha` of both methods."""
+    return param(
+        0.05,
+        real(above=0, below=1),
+        help="Pairs with q at or below this are significant.",
+        symbol="α",
+    )
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class _AllPairs:
     """Results of testing all pairs of a table.
@@ -136,12 +146,7 @@ class Interactions(Selector):
         help="Multiple-testing correction: Benjamini–Hochberg, or Benjamini–Yekutieli, which "
         "is valid under any dependence between pairs.",
     )
-    alpha: float = param(
-        0.05,
-        real(above=0, below=1),
-        help="Pairs with q at or below this are significant.",
-        symbol="α",
-    )
+    alpha: float = _level()
     keep: int = param(
         20_000, integer(1), help="Store at most this many pairs in the result, best first."
     )
@@ -497,12 +502,7 @@ class InteractionsSplit(WrappingSelector):
         help="Number of the selected features to keep, ranked by their best pair: a count, or "
         "a fraction. By default those of all significant pairs, which may be none.",
     )
-    alpha: float = param(
-        0.05,
-        real(above=0, below=1),
-        help="Pairs with q at or below this are significant.",
-        symbol="α",
-    )
+    alpha: float = _level()
     correction: str = param(
         "bh", choice("bh", "by"), help="Multiple-testing correction, as in `interactions`."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -33,8 +33,32 @@ _FOR_NUMBERS = {"f_regression", "r_regression", "mutual_info_regression"}
 _NUMBERS = ("k", "n_features_to_select", "max_features")
 
 
+class _ByName:
+    """What a stage has in common whose parameters name an estimator and its options."""
+
+    __slots__ = ()
+
+    kinds: ClassVar[tuple[str, ...]] = LEARNERS
+
+    if TYPE_CHECKING:
+        estimator: str
+        options: str
+
+    def check_parameters(self) -> Iterator[str]:
+        try:
+            self._made()
+        except RequestError as error:
+            yield str(error)
+
+    def missing_taken(self) -> bool:
+        return takes_missing(self._made())
+
+    def _made(self) -> Any:
+        return make_estimator(self.estimator, parse_options(self.options), self.kinds)
+
+
 @attrs.frozen(kw_only=True)
-class SklearnSelector(Selector):
+class SklearnSelector(_ByName, Selector):
     """The selection of a scikit-learn selector.
 
     Without `top`, the selector's support is kept. With `top`, its own parameter for the number of
@@ -66,6 +90,7 @@ class SklearnSelector(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     table_copies: ClassVar[float] = 1.0
+    kinds: ClassVar[tuple[str, ...]] = ("selector",)
 
     top: int | float | None = number_to_keep("as many as the selector keeps by its own options")
     estimator: str = param(
@@ -73,12 +98,6 @@ class SklearnSelector(Selector):
         help="Class name of the selector, such as SelectKBest.",
     )
     options: str = param("{}", json_object(), help='Its parameters as JSON, such as {"k": 5}.')
-
-    def check_parameters(self) -> Iterator[str]:
-        try:
-            self._made()
-        except RequestError as error:
-            yield str(error)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         made = self._made()
@@ -100,12 +119,6 @@ class SklearnSelector(Selector):
 
     def ignores_time(self) -> str:
         return self.ignores_groups() or super().ignores_time()
-
-    def missing_taken(self) -> bool:
-        return takes_missing(self._made())
-
-    def _made(self) -> Any:
-        return make_estimator(self.estimator, parse_options(self.options), ("selector",))
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         for problem in self.check_request(data):
@@ -167,7 +180,7 @@ def _finite(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @attrs.frozen(kw_only=True)
-class Sklearn(Classifier):
+class Sklearn(_ByName, Classifier):
     """A scikit-learn classifier or regressor on the selected columns.
 
     Parameters
@@ -215,18 +228,6 @@ class Sklearn(Classifier):
         flag(),
         help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
-
-    def check_parameters(self) -> Iterator[str]:
-        try:
-            self._made()
-        except RequestError as error:
-            yield str(error)
-
-    def missing_taken(self) -> bool:
-        return takes_missing(self._made())
-
-    def _made(self) -> Any:
-        return make_estimator(self.estimator, parse_options(self.options), LEARNERS)
 
     def predicts(self) -> frozenset[str]:
         from sklearn.base import is_regressor

@@ -16,10 +16,8 @@ from fsframe.params import (
     count_or_fraction,
     integer,
     number_to_keep,
-    optional,
     param,
     real,
-    text,
 )
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds, parse_options
@@ -31,6 +29,7 @@ from fsframe_sklearn.learners import (
     LearnerSelector,
     check_scoring,
     cost_of_fit,
+    scoring_parameter,
 )
 
 Columns = NDArray[np.intp]
@@ -185,11 +184,7 @@ class Rfecv(Rfe):
 
     top: int | float | None = number_to_keep("the number with the best cross-validation score")
     folds: int = param(5, integer(2), help="Number of folds.")
-    scoring: str | None = param(
-        None,
-        optional(text("a measure of scikit-learn")),
-        help="Scorer of scikit-learn for a fold; by default the estimator's own score.",
-    )
+    scoring: str | None = scoring_parameter(" for a fold")
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
@@ -284,11 +279,7 @@ class Sequential(LearnerSelector):
         help="Smallest gain for adding a feature; backward: largest loss for removing one.",
     )
     folds: int = param(5, integer(2), help="Number of folds.")
-    scoring: str | None = param(
-        None,
-        optional(text("a measure of scikit-learn")),
-        help="Scorer of scikit-learn for a fold; by default the estimator's own score.",
-    )
+    scoring: str | None = scoring_parameter(" for a fold")
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()

@@ -154,6 +154,15 @@ class LearnerSelector(Selector):
         return int(run.generator(*key).integers(2**31 - 1))
 
 
+def scoring_parameter(of: str) -> Any:
+    """The parameter `scoring`; `of` says what it scores, or when it is used."""
+    return param(
+        None,
+        optional(text("a measure of scikit-learn")),
+        help=f"Scorer of scikit-learn{of}; by default the estimator's own score.",
+    )
+
+
 def check_scoring(scoring: str | None) -> Iterator[str]:
     """An error message if scikit-learn has no scorer of that name."""
     from sklearn.metrics import get_scorer_names
@@ -297,11 +306,7 @@ class Importance(LearnerSelector):
     repeats: int = param(
         5, integer(1, MOST_TIMES), help="Permutations per feature, for measure=held-out."
     )
-    scoring: str | None = param(
-        None,
-        optional(text("a measure of scikit-learn")),
-        help="Scorer of scikit-learn, for measure=held-out; by default the estimator's own score.",
-    )
+    scoring: str | None = scoring_parameter(", for measure=held-out")
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
