@@ -446,14 +446,8 @@ class PlotEntry(Entry):
 RELEVANT_QUESTION = "which features are relevant, each by itself"
 """The question that most proposals of fsframe answer."""
 
-TOGETHER_QUESTION = "which features are relevant, perhaps only together with others"
-"""The question of proposals that detect features whose effect depends on others."""
-
 NEEDED_QUESTION = "which of the correlated features are needed, given all others"
 """The question of proposals whose kept features carry information that the others do not."""
-
-FALSE_SHARE = "on average, at most 5% of the kept features are false"
-"""The promise of a chain that keeps features with q ≤ 0.05 by Benjamini and Hochberg."""
 
 TABLE_WORDS = frozenset(
     {
