@@ -35,6 +35,7 @@ from fsframe.table.column_names import (
     names_times,
     says_unknown,
     tells_what_happened,
+    times_and_events,
 )
 from fsframe.table.label_guess import (
     Covariate,
@@ -317,8 +318,13 @@ class Guesses:
     def later(self) -> list[int]:
         """Columns whose names tell an outcome, and which are not covariates."""
         beside = {c.column for c in self.covariates}
-        names = {k: self.names[k] for k in self._rest if k not in beside and k not in self.prose}
-        return [k for k, name in names.items() if tells_what_happened(name)]
+        timed = {time for time, _ in times_and_events(self.names)}
+        return [
+            k
+            for k, c in self._rest.items()
+            if k not in beside and k not in self.prose
+            if tells_what_happened(c.name, endpoint=c.different <= 2 or k in timed)
+        ]
 
     @cached_property
     def no_classes(self) -> list[str]:

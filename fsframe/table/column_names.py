@@ -258,13 +258,19 @@ def names_duration(name: str) -> bool:
     return bool(set(name_words(name)) & (_UNITS | _TIMES))
 
 
-def tells_what_happened(name: str) -> bool:
+def tells_what_happened(name: str, endpoint: bool) -> bool:
     """Whether a column of that name tells an outcome, and so is not a feature of another outcome.
 
-    >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
+    Genes are named like endpoints, too: BCR, EFS, OS9. `endpoint` is whether such a name means one.
+
+    >>> tells_what_happened("death30", True), tells_what_happened("diagnosis", True)
     (True, False)
+    >>> [tells_what_happened(name, False) for name in ("OS.time", "BCR")]
+    [True, False]
     """
-    return bool(set(name_words(name)) & (_LATER | _ENDPOINTS))
+    words = set(name_words(name))
+    endpoint = endpoint or bool(words & (_UNITS | {"time"}))
+    return bool(words & _LATER or (endpoint and words & _ENDPOINTS))
 
 
 def says_unknown(label: str) -> bool:

@@ -539,6 +539,18 @@ def test_times_beside_events_of_any_kind_are_no_feature(inspected, ran, time, ev
         assert "PFI, PFI.time: looks like an outcome" in inspection.said
 
 
+@pytest.mark.parametrize("endpoint", [False, True])
+def test_genes_that_are_named_like_endpoints_are_no_outcomes(inspected, endpoint):
+    draw = np.random.default_rng(7)
+    columns = {name: draw.normal(size=ROWS).round(3) for name in ("OS9", "AAK1", "EFS")}
+    if endpoint:
+        columns["EFS_event"] = np.arange(ROWS) % 2
+    columns["grade"] = [("III", "IV")[k % 3 % 2] for k in EVERY]
+    said = inspected(polars.DataFrame(columns)).said
+    assert ("EFS, EFS_event: looks like an outcome" in said) == endpoint
+    assert ("looks like an outcome" in said) == endpoint
+
+
 def test_a_data_frame_is_inspected_as_a_file_is(call, here):
     draw = np.random.default_rng(1)
     frame = with_columns(
