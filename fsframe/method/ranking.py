@@ -67,6 +67,11 @@ class PermutationTest:
         --------
         >>> PermutationTest(permutations=99, level=0.01).weakness(10)
         ''
+        >>> test = PermutationTest(permutations=9, level=0.05, correction="bonferroni")
+        >>> for n_tests in (1, 2):
+        ...     print(test.weakness(n_tests).partition("single one, ")[2])
+        permutations=19 is enough
+        permutations=39 is enough, and fewer after a stage that keeps fewer features
         """
         needed = self.needed(n_tests)
         if needed <= 1:

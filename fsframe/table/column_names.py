@@ -163,8 +163,8 @@ def names_raise_doubts(names: Sequence[str]) -> bool:
     (True, True)
     >>> names_raise_doubts(["g1", "time", "status"]), names_raise_doubts(["time", "g1", "grade"])
     (True, False)
-    >>> names_raise_doubts(["g1", "sex", "grade"])
-    False
+    >>> names_raise_doubts(["g1", "sex", "grade"]), names_raise_doubts(["weeks", "status", "y"])
+    (False, False)
     """
     if not names:
         return False

@@ -16,6 +16,7 @@ import pytest
 from numpy.lib import format as npy
 
 from fsframe.errors import DataError, RequestError
+from fsframe.table import text_file
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read, read_table
 
@@ -27,6 +28,16 @@ DIGITS = np.random.default_rng(0).integers(48, 58, 1_100_000, dtype=np.uint8).to
 @pytest.fixture(autouse=True)
 def _little_memory(monkeypatch):
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "4MB")
+
+
+@pytest.mark.parametrize(
+    ("machine", "limit", "bound"), [(64, None, 32), (64, 10, 5), (4, 10, 2), (None, 10, 5)]
+)
+def test_half_of_the_memory_of_this_process_is_the_bound(monkeypatch, machine, limit, bound):
+    monkeypatch.delenv("FSFRAME_TABLE_MEMORY")
+    monkeypatch.setattr(text_file, "physical_memory", lambda: machine)
+    monkeypatch.setattr(text_file, "address_space_limit", lambda: limit)
+    assert text_file.memory_bound() == bound
 
 
 def zipped(content: bytes) -> bytes:

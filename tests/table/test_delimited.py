@@ -176,6 +176,8 @@ def test_whether_there_are_names_can_be_said(put):
     text = "a,x,u\nb,y,v\na,y,u\nb,x,v\n"
     data = read(put(text), header=False, categorical=True)
     assert (data.n_samples, data.feature_names) == (4, ("f1", "f2"))
+    data = read(put("12,3,a\n4,5,b\n6,7,a\n8,9,b\n"), header=False)
+    assert data.X.tolist() == [[12, 3], [4, 5], [6, 7], [8, 9]]
 
 
 def test_categories_in_text_are_coded_in_sorted_order_and_reported(put):
