@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, refuse
 from fsframe.table.arrays import EXACT, check_spelled
-from fsframe.table.column_kinds import ColumnKind, ColumnNote, WordsRead, coded_together
+from fsframe.table.column_kinds import (
+    ColumnKind,
+    ColumnNote,
+    WordsRead,
+    coded_together,
+    number_note,
+)
 from fsframe.table.column_names import is_usual_label
 from fsframe.table.columns import check_columns, check_finite, check_names
 from fsframe.table.labels import Cells, missing_cells, read_label
@@ -194,6 +200,9 @@ def assembled(
             )
             warnings += label.notes
     mask[[at[column] for column in taken.bad if names[at[column]] in worded]] = True
+    padded = table.zero_padded()
+    if label is not None and place in padded and label.values.dtype.kind != "U":
+        warnings.append(str(number_note(label_name, _PADDED)))
     words = WordsRead(dates=roles.get("dates"), decimal=table.decimal)
     words.kinds.update((names[at[column]], ColumnKind("boolean")) for column in taken.truths)
     words.notes.extend(
@@ -204,6 +213,11 @@ def assembled(
         )
         for column in taken.spelled
         if not mask[at[column]] and column not in layout.orders
+    )
+    words.notes.extend(
+        number_note(names[at[column]], _PADDED)
+        for column in sorted(padded & at.keys() - taken.bad.keys() - layout.orders.keys())
+        if not mask[at[column]]
     )
     unsettled = False
     with _adding_errors_to(problems):
@@ -248,6 +262,9 @@ def assembled(
         "keep": layout.keep,
         **layout.of_rows(lambda k: (_column_name(table, k), np.array(cells[k])[known])),
     }
+
+
+_PADDED = "without the zeros in front"
 
 
 def _writable(X: Any, table: Table) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -87,6 +88,7 @@ SMALL = 1 << 17
 _PLAIN = frozenset("0123456789+-.eE")
 """Characters of numbers that float() reads as this module does."""
 
+_PADDED = re.compile("0+[1-9][0-9]*")
 _NEWLINE, _QUOTE = 10, 34
 _FEW = 16
 """Columns are taken from a block one by one if fewer than one in this many is wanted."""
@@ -274,6 +276,15 @@ class Sheet(Table):
     def _line_word(self) -> str:
         """Word for a line of the file in messages."""
         return "row" if self.form else "line"
+
+    def zero_padded(self) -> set[int]:
+        # The first block is enough: where codes are padded, many begin with a zero.
+        block = next(self._blocks(), b"")
+        if not re.search(rb'(?:^|[\n "]|%b)0[0-9]' % re.escape(bytes([self.sign])), block):
+            return set()
+        columns = next(self._columns_of_blocks(range(self.n_fields)))
+        found = (any(map(_PADDED.fullmatch, _unquoted(cells))) for cells in columns)
+        return {column for column, padded in enumerate(found) if padded}
 
     def unseen_codes(self) -> list[str]:
         return self.missing.unseen

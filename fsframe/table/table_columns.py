@@ -191,6 +191,10 @@ class Table:
         """Some columns (ascending) as numbers, others and the label as numbers or texts."""
         raise NotImplementedError
 
+    def zero_padded(self) -> set[int]:
+        """Columns of a text in which whole numbers have zeros in front: 007."""
+        return set()
+
     def unseen_codes(self) -> list[str]:
         """Codes of missing values that are text and that no cell held that was read."""
         return []

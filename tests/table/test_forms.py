@@ -160,6 +160,13 @@ def test_signs_of_laboratories_beside_numbers_are_left_out(put):
         read(put("a,b,class\n1,1*,x\n2,2*,y\n3,1,x\n4,2,y\n"))
 
 
+def test_zeros_in_front_of_numbers_are_told_unless_they_are_declared_as_codes(put):
+    path = put('zip,b,n,class\n"00123",0,0.5,01\n4567,1,10,2\n123,10,20,1\n5,2,3,2\n')
+    told = "column {!r} was read as numbers without the zeros in front"
+    assert set(read(path).warnings) == {told.format("zip"), told.format("class")}
+    assert not read(path, "b", drop=["class"], categorical=["zip"], task="regression").warnings
+
+
 def test_k_and_m_behind_numbers_are_thousands_and_millions(put):
     money = ("€565K", "€1.5M", "€0", "€1,234", "€2K", "€3M")
     rows = [f'"{cell}",{k + 20}k,{"xy"[k % 2]}' for k, cell in enumerate(money)]
