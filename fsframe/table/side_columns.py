@@ -243,6 +243,7 @@ _CENSORED = frozenset({
     "0", "censored", "alive", "living", "survived", "no event", "no relapse", "no recurrence",
     "no progression", "disease free", "event free", "none", "no", "false",
 })  # fmt: skip
+_UNSEEN = frozenset(["cens", "censor", "censored", "censoring", "alive", "living", "survived"])
 _NUMBERED = re.compile(r"([01])\s*[:=-]\s*\S.*")
 
 
@@ -290,20 +291,23 @@ def events_of(
     seen : (n_samples,) array
         NaN where missing; numbers other than 1 and 2 as they are.
     note : str
+        Also where the name says the opposite of what 1 means.
 
     Raises
     ------
     DataError
         If the texts or levels are not understood.
     """
+    opposite = bool(_UNSEEN.intersection(name_words(name)))
+    doubt = "; is it the other way round, as its name says? Then swap them in the file" * opposite
     if levels is not None:
         texts = ["" if value != value else levels[int(value)] for value in values.tolist()]
     elif values.dtype.kind in "OU":
         texts = [str(value or "").strip() for value in values.tolist()]
     elif set(values[values == values].tolist()) == {1, 2}:
-        return values - 1.0, f"events {name!r}: 2 is an event, 1 is censored"
+        return values - 1.0, f"events {name!r}: 2 is an event, 1 is censored{doubt}"
     else:
-        return values, ""
+        return values, f"events {name!r}: 1 is an event, 0 is censored{doubt}" * opposite
     found = sorted({*texts} - {""})
     meaning = event_levels(found)
     if meaning is None:
@@ -312,7 +316,9 @@ def events_of(
             f"alive, not {', '.join(map(repr, found[:3]))}"
         )
     said = [f"{text!r} is {'an event' if meaning[text] else 'censored'}" for text in found]
-    note = f"events {name!r}: {', '.join(said)}" if {*found} - {"0", "1"} else ""
+    plain = {"0", "1"}.issuperset(found)
+    doubt *= plain or {"yes", "no", "true", "false"}.issuperset(map(str.lower, found))
+    note = "" if plain and not doubt else f"events {name!r}: {', '.join(said)}{doubt}"
     return np.array([meaning.get(text, np.nan) for text in texts]), note
 
 

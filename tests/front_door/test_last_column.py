@@ -133,6 +133,10 @@ def test_events_in_other_codes_are_events(here, inspected, codes):
     assert coded.feature_names == plain.feature_names
     (note,) = set(coded.warnings) - set(plain.warnings)
     assert "is an event" in note and "is censored" in note
+    # A name may say that the column holds the opposite, unless the cells are words for events.
+    other = frame.rename({"os_status": "is_alive"})
+    doubted = " ".join(fsframe.read(other, label="os_months", event="is_alive").warnings)
+    assert ("other way round" in doubted) == (codes in EVENTS[2:])
 
 
 def test_categories_beside_times_until_an_event_are_encoded(inspected, ran):
