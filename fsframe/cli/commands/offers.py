@@ -185,7 +185,9 @@ def _facts(offer: Offer, method: type[Any]) -> Iterator[tuple[str, ...]]:
     if gives := sorted(getattr(entry, "gives", ())):
         yield "gives", ", ".join(gives)
     if hasattr(method, "takes_missing"):
-        yield "missing", f"missing values are {'accepted' if method.takes_missing else 'refused'}"
+        asked = {p.name: p.default for p in method.parameters()}.get("missing") == "refuse"
+        how = "refused, unless `missing` says otherwise" if asked else "accepted"
+        yield "missing", f"missing values are {how if method.takes_missing else 'refused'}"
     if hasattr(method, "takes_counts"):
         how = "counts" if method.takes_counts else "copies"
         yield "counts", f"bootstraps as {how} of rows"
