@@ -282,13 +282,18 @@ def says_unknown(label: str) -> bool:
     return label.strip().lower() in _UNKNOWN
 
 
-def name_rows(cells: Sequence[str], missing: Callable[[str], bool]) -> bool:
+def name_rows(
+    cells: Sequence[str], missing: Callable[[str], bool], *, counting: bool = False
+) -> bool:
     """Whether the cells of a nameless first column are an index from a spreadsheet or data frame.
 
-    These are different in each row, and are text or count the rows.
+    These are different in each row, and are text or whole numbers, such as those that a part of the
+    rows keeps in pandas. With `counting`, numbers have to count the rows.
 
     >>> name_rows(["0", "1", "2"], lambda text: not text), name_rows(["a", "b", "a"], bool)
     (True, False)
+    >>> [name_rows(["58", "40", "3"], bool, counting=counting) for counting in (False, True)]
+    [True, False]
     """
     if len(set(cells)) != len(cells):
         return False
@@ -296,4 +301,5 @@ def name_rows(cells: Sequence[str], missing: Callable[[str], bool]) -> bool:
         # Text is an index, but numbers with gaps are data.
         return not all(is_number(cell) or missing(cell) for cell in cells)
     numbers = [float(cell) for cell in cells]
-    return numbers[0] in (0.0, 1.0) and all(b - a == 1 for a, b in pairwise(numbers))
+    counts = numbers[0] in (0.0, 1.0) and all(b - a == 1 for a, b in pairwise(numbers))
+    return counts or (not counting and all(map(str.isdigit, cells)))

@@ -198,6 +198,8 @@ def check_names(
     if nameless:
         shown = ", ".join(map(str, nameless[:8])) + (", …" if len(nameless) > 8 else "")
         hint = " (a delimiter at the end of the line adds an empty one)" if in_line else ""
+        if nameless == [1]:
+            hint = ", or leave this one out by its number (--drop 1, drop=[0])"
         raise DataError(f"{place}: no name for column {shown}; name every column{hint}")
     twice = [name for name, count in Counter(wanted).items() if count > 1]
     if twice:

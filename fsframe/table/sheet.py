@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.arrays import as_names
 from fsframe.table.cells import Missing, Sheet, free_byte
-from fsframe.table.column_names import ABOUT_FEATURES, likely_names
+from fsframe.table.column_names import ABOUT_FEATURES, likely_names, name_rows
 from fsframe.table.dialect import (
     check_quotes,
     choose_delimiter,
@@ -190,8 +190,8 @@ def load_sheet(
             sheet, n_fields=n_second, names=("", *first), spelled_names=("", *fields)
         )
         try:
-            # R writes no name for the column of row names.
-            if named.has_row_names:
+            # R writes no name for the column of row names; a row that is too long has none.
+            if n_second >= 3 and name_rows(named.column(0), named.missing, counting=True):
                 return named
         except DataError:
             pass

@@ -36,6 +36,7 @@ GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
         ("a,b,class\n1,2,x\n   \n5,6\n", ["line 3 is blank"]),
         ("a,a,class\n1,2,x\n3,4,y\n", ["'a' (columns 1, 2)", "more than once"]),
         ("a,,class\n1,2,x\n3,4,y\n1,2,x\n3,4,y\n", ["no name for column 2"]),
+        (",a,class\n1,2,x\n1,4,y\n", ["no name for column 1", "--drop 1"]),
         ("a,b,class\n1,2,x\n3,4,\n5,6,y\n", ["line 3, column 3 (class)", "label is missing"]),
         ("a,b,class\n1,2,x\n3,4,NA\n5,6,y\n", ["line 3", "label is missing (NA)"]),
         ("a,b,class\n1,2,1\n3,4,inf\n5,6,2\n", ["line 3", "label is infinite"]),
