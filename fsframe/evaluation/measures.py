@@ -540,7 +540,8 @@ class Calibration(_OfScores):
     Brier score minus that of the probabilities recalibrated on these rows by isotonic regression
     (the component MCB of the CORP decomposition), half the sum over the classes; no bins have to be
     chosen. A small sample is never perfectly calibrated: like every such figure it is too large in
-    small folds. O(C n log n).
+    small folds. Undefined where all rows are of one class: recalibrated on these, every probability
+    is right. O(C n log n).
 
     References
     ----------
@@ -559,6 +560,8 @@ class Calibration(_OfScores):
 
     @staticmethod
     def of(y: Codes, scores: Floats) -> float:
+        if np.unique(y).size < 2:
+            return float("nan")
         total = 0.0
         for code in range(scores.shape[1]):
             happened = (y == code).astype(np.float64)

@@ -15,6 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation import folds
 from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.measures import Calibration
 from fsframe.evaluation.summary import summarise
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -214,6 +215,8 @@ def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
     assert said.measures["balanced-accuracy"].mean == pytest.approx(np.mean(hits))
     assert len(said.measures["auc"].values) == 1
     assert np.isnan(said.measures["auc"].standard_error)
+    pooled = Calibration.of(data.y, evaluation.tables["class-scores"][0])
+    assert said.measures["calibration"].values.tolist() == [pooled]
     assert said.measures["accuracy"].standard_error == pytest.approx(
         np.sqrt((1 / 30 + 1 / 29) * np.var(predicted == data.y, ddof=1))
     )

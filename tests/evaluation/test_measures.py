@@ -131,6 +131,7 @@ def test_brier_of_two_classes_is_scikit_learns_and_its_calibration_what_isotonic
     assert Calibration.of(y, scores) == pytest.approx(gain, abs=1e-12)
     assert 0 < gain < Brier.of(y, scores)
     assert Calibration.of(y, np.tile(np.bincount(y) / y.size, (y.size, 1))) == pytest.approx(0)
+    assert np.isnan(Calibration.of(y[y == 1], scores[y == 1]))
 
 
 def test_measures_of_numbers_are_those_of_scikit_learn_and_scipy():
