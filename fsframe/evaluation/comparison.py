@@ -17,6 +17,7 @@ from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
     correlated_posterior,
     critical_difference,
+    differences,
     mean_ranks,
     paired_t_test,
     pareto_front,
@@ -366,7 +367,7 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
     posterior = np.zeros((n, n, 3))
     posterior[np.arange(n), np.arange(n), 1] = 1.0
     for i, j in combinations(range(n), 2):
-        posterior[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
+        posterior[i, j] = signed_rank_posterior(differences(better, i, j), rope, seed)
         posterior[j, i] = posterior[i, j, ::-1]
     return posterior
 

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 # Monte Carlo samples of the Bayesian signed-rank test.
 _SAMPLES = 50_000
 
+# Results that differ by less, for results of magnitude 1, are equal but for rounding.
+_DIGITS = 12
+
 
 @attrs.frozen(kw_only=True)
 class PairedTest:
@@ -88,7 +91,8 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
             "a paired test needs two vectors of equal length with at least two results, not "
             f"{first.shape} and {second.shape}"
         )
-    difference = first - second
+    unit = _unit(np.append(first, second))
+    difference = (first - second) / unit
     n = difference.size
     mean, variance = float(difference.mean()), float(np.var(difference, ddof=1))
     # Equal folds cancel exactly; any other difference is far above this.
@@ -98,7 +102,7 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
         statistic = float(np.copysign(np.inf, mean)) if abs(mean) > 1e-15 else float("nan")
     p_value = 2.0 * float(scipy.stats.t.sf(abs(statistic), n - 1))
     return PairedTest(
-        difference=mean,
+        difference=mean * unit,
         statistic=statistic,
         p_value=1.0 if np.isnan(statistic) else p_value,
     )
@@ -167,8 +171,7 @@ def wilcoxon_holm(results: Floats) -> Floats:
     pairs = list(combinations(range(n_methods), 2))
     raw = []
     for i, j in pairs:
-        # Rounded, so that differences that are equal up to the last bits share a rank.
-        difference = np.round(results[:, i] - results[:, j], 12)
+        difference = differences(results, i, j)
         # scipy refuses a test in which all differences are zero; there is no evidence then.
         same = not np.any(difference)
         raw.append(
@@ -178,6 +181,28 @@ def wilcoxon_holm(results: Floats) -> Floats:
     for (i, j), p in zip(pairs, holm(raw), strict=True):
         matrix[i, j] = matrix[j, i] = p
     return matrix
+
+
+def differences(results: Floats, i: int, j: int) -> Floats:
+    """Differences of methods i and j on each data set; equal up to the last bits is equal.
+
+    >>> differences(np.array([[0.3, 0.1], [0.2, 0.0]]), 0, 1).tolist()
+    [0.2, 0.2]
+    """
+    return _rounded(results[:, i] - results[:, j], _unit(results))
+
+
+def _unit(results: Floats) -> float:
+    """A power of two, of which the largest result is 0.5 to 1: division by it is exact.
+
+    Errors have the unit of the target, in which a limit for rounding has to be measured.
+    """
+    return float(np.ldexp(1.0, np.frexp(np.nanmax(np.abs(results), initial=0.0))[1]))
+
+
+def _rounded(values: Floats, unit: float) -> Floats:
+    """Values without the last bits, in which equal ones may differ."""
+    return np.asarray(np.round(values / unit, _DIGITS) * unit)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -211,7 +236,7 @@ def mean_ranks(results: Floats) -> Floats:
     >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
     [1.5, 1.75, 2.75]
     """
-    ranks = np.vstack([scipy.stats.rankdata(-np.round(row, 12)) for row in results])
+    ranks = np.vstack([scipy.stats.rankdata(-_rounded(row, _unit(row))) for row in results])
     return np.asarray(ranks.mean(axis=0))
 
 
@@ -232,8 +257,9 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     n_sets, n_methods = results.shape
     ranks = mean_ranks(results)
     if n_methods > 2:
-        same = np.all(np.ptp(results, axis=1) < 1e-12)
-        friedman_p = 1.0 if same else float(scipy.stats.friedmanchisquare(*results.T).pvalue)
+        equal = np.array([_rounded(row, _unit(row)) for row in results])
+        same = not np.ptp(equal, axis=1).any()
+        friedman_p = 1.0 if same else float(scipy.stats.friedmanchisquare(*equal.T).pvalue)
     else:
         friedman_p = float(wilcoxon_holm(results)[0, 1])
     q = float(scipy.stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
@@ -297,7 +323,9 @@ def correlated_posterior(
     [0.066, 0.019, 0.916]
     """
     _check_rope(rope)
-    difference = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    unit = _unit(np.append(first, second))
+    difference, rope = (first - second) / unit, rope / unit
     n, mean = difference.size, float(difference.mean())
     scale = corrected_standard_error(difference, test_to_train)
     if scale <= 1e-15:
@@ -343,7 +371,9 @@ def signed_rank_posterior(
     """
     _check_rope(rope)
     # Rounded, so that a difference on the border of the region does not depend on its last bits.
-    given = np.sort(np.round(np.asarray(difference, dtype=np.float64), 12))
+    unit = _unit(np.append(difference, rope))
+    given = np.sort(np.round(np.asarray(difference, dtype=np.float64) / unit, _DIGITS))
+    rope /= unit
     forward, turned = given.tolist(), (-given[::-1]).tolist()
     z = np.array([0.0, *max(forward, turned)])
     total = z[:, None] + z[None, :]
@@ -390,8 +420,10 @@ def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
     >>> pareto_front(np.array([0.9, 0.8, np.nan]), np.array([np.nan, 0.7, 0.6])).tolist()
     [True, True, False]
     """
-    a = np.where(np.isnan(first), -np.inf, np.round(first, 12))
-    b = np.where(np.isnan(second), -np.inf, np.round(second, 12))
+    a, b = (
+        np.where(np.isnan(values), -np.inf, _rounded(values, _unit(values)))
+        for values in (first, second)
+    )
     at_least = (a[None, :] >= a[:, None]) & (b[None, :] >= b[:, None])
     above = (a[None, :] > a[:, None]) | (b[None, :] > b[:, None])
     return np.asarray(~(at_least & above).any(axis=1))

@@ -133,6 +133,25 @@ def test_rounding_makes_no_difference_of_equal_results():
     results[:, 1] = results[:, 0] + 0.1
     shaken = results + np.random.default_rng(2).choice([-1e-16, 1e-16], results.shape)
     assert wilcoxon_holm(shaken)[0, 1] == wilcoxon_holm(results)[0, 1]
+    tied = DEMSAR.round(2)
+    shaken = tied + np.random.default_rng(3).choice([-1e-16, 1e-16], tied.shape)
+    assert critical_difference(shaken).friedman_p == critical_difference(tied).friedman_p
+
+
+@pytest.mark.parametrize("unit", [2.0**-50, 2.0**-300, 2.0**50])
+def test_comparisons_do_not_depend_on_the_unit_of_the_measure(unit):
+    ours, theirs = critical_difference(DEMSAR), critical_difference(DEMSAR * unit)
+    assert (ours.mean_ranks == theirs.mean_ranks).all() and ours.friedman_p == theirs.friedman_p
+    assert (wilcoxon_holm(DEMSAR) == wilcoxon_holm(DEMSAR * unit)).all()
+    a, b = DEMSAR[:, :2].T
+    ours, theirs = (corrected_resampled_test(a * u, b * u, 1 / 9) for u in (1.0, unit))
+    assert (ours.p_value, ours.difference * unit) == (theirs.p_value, theirs.difference)
+    for posterior in (
+        lambda u: correlated_posterior(a * u, b * u, 1 / 9, 0.01 * u),
+        lambda u: signed_rank_posterior((a - b) * u, 0.01 * u),
+    ):
+        assert posterior(1.0) == posterior(unit)
+    assert (pareto_front(a * unit, b) == pareto_front(a, b)).all()
 
 
 def test_demsars_ranks_and_critical_difference():
