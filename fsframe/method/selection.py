@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError
-from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
+from fsframe.method.answer import feature_table
+from fsframe.method.pairs import Pair, PairWeights, pair_table
 from fsframe.method.ranking import rank_by_score
 from fsframe.table.arrays import arrays, axes_by_name, floats, freeze, indices, places_among
 from fsframe.table.dataset import Dataset

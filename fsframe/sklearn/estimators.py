@@ -23,8 +23,9 @@ from fsframe.chains.stage import Stage, StageResult
 from fsframe.evaluation.folds import Constant
 from fsframe.evaluation.measures import CIndex
 from fsframe.kinds import is_stages
-from fsframe.method.answer import feature_statistics, pair_table
+from fsframe.method.answer import feature_statistics
 from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.pairs import pair_table
 from fsframe.method.run import DEFAULT_MEMORY, Run, as_size
 from fsframe.method.selection import Pair, Selection
 from fsframe.method.selector import Selector

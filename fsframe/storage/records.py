@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.method.answer import AnswerTable, feature_table, pair_table
+from fsframe.method.answer import AnswerTable, feature_table
 from fsframe.method.pair_tests import PairTests
+from fsframe.method.pairs import pair_table
 from fsframe.method.selection import Donors, Pair, PairWeights, Selection
 from fsframe.storage.encoding import (
     content_digest,
@@ -421,7 +422,7 @@ class RunRecord:
         return self.as_result().save(path, overwrite=overwrite)
 
     def pair_table(self) -> AnswerTable:
-        """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
+        """Results of every pair, best first; `fsframe.method.pairs.pair_table`."""
         made = self.pair_tests
         # If the method also ran as a stage, its tables have these results and more.
         as_stage = made is not None and any(stage.name == made.name for stage in self.stages)

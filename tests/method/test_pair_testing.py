@@ -12,8 +12,9 @@ from scipy import stats
 from fsframe.chains import request
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.method.answer import PairWeights, feature_table, pair_table
+from fsframe.method.answer import feature_table
 from fsframe.method.pair_tests import PairTests
+from fsframe.method.pairs import PairWeights, pair_table
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import selectors

@@ -13,7 +13,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.method.answer import PairWeights
+from fsframe.method.pairs import PairWeights
 from fsframe.show import comparison_results, plots
 from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features
 from fsframe.table.dataset import Dataset
