@@ -269,7 +269,7 @@ RECORD = ".fsframe-files.json"
 
 
 def check_tracked_files(
-    folder: Path, contents: Mapping[str, bytes | None], *, overwrite: bool = False
+    folder: Path, contents: Mapping[str, bytes | None], *, overwrite: bool
 ) -> None:
     """Refuse to replace files that `place_tracked_files` did not write, or that were changed since.
 
@@ -298,9 +298,7 @@ def check_tracked_files(
         )
 
 
-def place_tracked_files(
-    folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
-) -> None:
+def place_tracked_files(folder: Path, contents: Mapping[str, bytes], *, overwrite: bool) -> None:
     """Write files and record their digests, or write none if `check_tracked_files` refuses one."""
     check_tracked_files(folder, contents, overwrite=overwrite)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}

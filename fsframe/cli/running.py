@@ -475,7 +475,7 @@ LOG = logging.getLogger("fsframe.run")
 
 def check_log(
     path: str | None,
-    apart_from: Iterable[str | os.PathLike[str] | None] = (),
+    apart_from: Iterable[str | os.PathLike[str] | None],
     folder: Path | None = None,
 ) -> Path | None:
     """Check and return the path of the log, which must be a new file or a log already.

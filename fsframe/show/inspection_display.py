@@ -270,7 +270,7 @@ def _for_programs(text: str) -> str:
     return re.sub(r"--([a-z][a-z-]*)", lambda m: f"{m[1].replace('-', '_')}=", text)
 
 
-def _continued(command: str, mark: str = " \\") -> Iterator[str]:
+def _continued(command: str, mark: str) -> Iterator[str]:
     """A command to copy, wrapped between words; all lines but the last end with `mark`."""
     lines = [""]
     for word in re.findall(r"(?:--\S+ )?(?:[^\s']|'[^']*')+", command):

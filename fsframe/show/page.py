@@ -370,7 +370,7 @@ def _how_made(
     yield Bullets(list(made)[:_ANSWERS])
 
 
-def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
+def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool) -> None:
     """Raise StoreError if `folder` has files that are not from a study, or a name like a file."""
     check_ending(folder, holds="a study", instead="its tables are files in it")
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
@@ -382,7 +382,7 @@ def write_folder(
     comparisons: Mapping[str, Comparison],
     folder: Path,
     *,
-    overwrite: bool = False,
+    overwrite: bool,
 ) -> None:
     """Write the tables, texts and pictures of a finished study.
 

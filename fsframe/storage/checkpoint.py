@@ -580,9 +580,7 @@ class Checkpoint:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def fit_steps(
-        self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
-    ) -> FitSteps:
+    def fit_steps(self, what: str, data: Dataset, run: Run, upstream: Selection | None) -> FitSteps:
         """The steps of one long fit, as `fsframe.method.run.Run.units` describes them."""
         call = call_key("own", what, data, run, upstream=upstream)
         return FitSteps(self, call, {unit.start: unit for unit in self.units(call)})

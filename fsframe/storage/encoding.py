@@ -384,9 +384,9 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
 def selection_of(
     arrays: Mapping[str, NDArray[Any]],
     *,
-    warnings: Iterable[str] = (),
-    carried: Iterable[str] = (),
-    model_columns: Any = None,
+    warnings: Iterable[str],
+    carried: Iterable[str],
+    model_columns: Any,
 ) -> Selection:
     """The selection with these arrays, by path, and the other parts given.
 

@@ -115,7 +115,7 @@ def write_study(
     runs: Mapping[StudyCell, bytes],
     source: str,
     *,
-    overwrite: bool = False,
+    overwrite: bool,
 ) -> Path:
     """Write a study to a file and return its path.
 

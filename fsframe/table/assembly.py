@@ -138,7 +138,7 @@ def assembled(
     task: str | None = None,
     *,
     roles: Mapping[str, Any] | None = None,
-    worded: Sequence[str] = (),
+    worded: Sequence[str],
     doubts: Callable[[], Doubts] | None = None,
 ) -> Parts:
     """Assemble the features, label, groups and weights of a table.

@@ -120,11 +120,11 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
         )
 
 
-def _text_facts(cells: Sequence[str | None], name: str, decimal: str | None = None) -> ColumnFacts:
+def _text_facts(cells: Sequence[str | None], name: str, decimal: str | None) -> ColumnFacts:
     """The facts of a column of text; None is a missing cell.
 
-    >>> _text_facts(["no", "no"], "comment").wordy, _text_facts(["no", "no"], "smokes").wordy
-    (True, False)
+    >>> [_text_facts(["no", "no"], name, None).wordy for name in ("comment", "smokes")]
+    [True, False]
     """
     times = Counter(text for text in cells if text is not None)
     missing = len(cells) - sum(times.values())

@@ -407,8 +407,8 @@ def feature_warnings(
     X: Any,
     names: Sequence[str],
     *,
-    takes_codes: bool = True,
-    where: Callable[[int, int], str] | None = None,
+    takes_codes: bool,
+    where: Callable[[int, int], str] | None,
 ) -> list[str]:
     """Warnings about the columns of a table.
 
@@ -420,7 +420,7 @@ def feature_warnings(
     takes_codes : bool
         As for `check_finite`.
     where : callable, optional
-        As for `check_finite`, which is called only if this is given.
+        As for `check_finite`, which is called only if this is not None.
     """
     review = FeatureReview()
     n_samples, n_features = X.shape

@@ -27,8 +27,8 @@ def choose_delimiter(
     path: Path,
     given: str | None,
     *,
-    decimal: str = ".",
-    one_column: bool = False,
+    decimal: str,
+    one_column: bool,
 ) -> str:
     """The delimiter: the given one, that of the file's ending, or the most common in line 1.
 
@@ -367,7 +367,7 @@ def second_names(
     start: int,
     split: Callable[[str], list[str]],
     first: Sequence[str],
-    decimal: str = ".",
+    decimal: str,
 ) -> list[str] | None:
     """The fields of a second line of names at `start`, such as units; None if a row begins there.
 

@@ -181,7 +181,7 @@ def looks_measured(kind: str, different: int, n_rows: int) -> bool:
 
 
 def guess_label(
-    columns: Sequence[ColumnFacts], n_rows: int, skip: Collection[int] = (), what: object = "table"
+    columns: Sequence[ColumnFacts], n_rows: int, skip: Collection[int], what: object
 ) -> LabelGuess:
     """The column that is probably the label, and whether that is sure.
 

@@ -125,7 +125,7 @@ def read_label(
     cells: Cells,
     task: str | None,
     *,
-    guessed: bool = False,
+    guessed: bool,
     leave_out: bool = False,
 ) -> Label:
     """The label in the cells of a column.

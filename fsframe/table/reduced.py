@@ -82,10 +82,10 @@ def reduced_text(
     table: Table,
     features: Sequence[str],
     *,
-    label: str | None = None,
-    keep: Sequence[str] = (),
+    label: str | None,
+    keep: Sequence[str],
     sign: str | None = None,
-    defuse: bool = False,
+    defuse: bool,
 ) -> str:
     """The text that `write_reduced` writes; `sign` separates cells, by default as in `table`.
 

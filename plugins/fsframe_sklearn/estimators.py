@@ -228,9 +228,7 @@ def takes_missing(made: Any) -> bool:
     return bool(made.__sklearn_tags__().input_tags.allow_nan)
 
 
-def make_estimator(
-    name: str, options: dict[str, Any], kinds: tuple[str, ...] = ("classifier",)
-) -> Any:
+def make_estimator(name: str, options: dict[str, Any], kinds: tuple[str, ...]) -> Any:
     """An estimator whose parameters have been validated as by `fit`.
 
     Parameters

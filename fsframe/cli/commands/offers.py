@@ -521,11 +521,11 @@ def compiled_families() -> dict[str, list[Offer]]:
 
 
 def compile_families(
-    families: Sequence[str] = (),
+    families: Sequence[str],
     engine: execution.Engine | None = None,
     tell: Callable[[CompilationResult], None] = lambda _: None,
 ) -> list[CompilationResult]:
-    """Compile and cache the kernels of some families, by default of all.
+    """Compile and cache the kernels of some families, or of all if none is named.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ def say_left_out(panel: Any, lines: int) -> None:
         panel.plot([], [], " ", label=f"and {lines} more, not drawn")
 
 
-def legend_above(panel: Any, columns: int = 1, **style: Any) -> None:
+def legend_above(panel: Any, columns: int, **style: Any) -> None:
     """Place the legend above a panel, in `columns` columns."""
     panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, **style)
 

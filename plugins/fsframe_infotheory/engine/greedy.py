@@ -258,7 +258,7 @@ def select_greedily(
     exclude: NDArray[np.intp] | None = None,
     constants_last: bool = False,
     stopping: Stopping | None = None,
-    run: Run | None = None,
+    run: Run,
 ) -> Ranking:
     """At most `count` features, each the best by `criterion` given those already selected.
 
@@ -271,7 +271,6 @@ def select_greedily(
     lowest column. One pass over all features per partner, so O(k p n) for criteria over single
     features, and O(k² p n) for those over pairs.
     """
-    run = run or Run()
     open_ = np.ones(encoded.n_features, dtype=bool)
     for columns in (given, exclude):
         if columns is not None:

@@ -316,8 +316,8 @@ def boost(
     n_classes: int,
     start_of: Callable[[int], Floats],
     fit: Callable[[PairSpace, Floats, float], Floats],
-    progress: Callable[[int], Any] = lambda done: None,
-    unit: Callable[[int, Callable[[], dict[str, Any]]], dict[str, Any]] = lambda t, work: work(),
+    progress: Callable[[int], Any],
+    unit: Callable[[int, Callable[[], dict[str, Any]]], dict[str, Any]],
 ) -> Boosted:
     """Run Algorithm 3 over `sigmas`.
 
