@@ -101,6 +101,8 @@ def spelled_numbers(
     --------
     >>> spelled_numbers(["5 mg", None, "7.5 mg"])
     (array([5. , nan, 7.5]), "without the unit 'mg'")
+    >>> spelled_numbers(["25%", "0.25", "0"])
+    (array([25.  ,  0.25,  0.  ]), "without the unit '%' (other cells have none)")
     >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2345"])
     (array([1.234567e+06, 9.500000e+02]), None)
     >>> spelled_numbers(["0.964", "12.5"], ","), spelled_numbers(["0,964,000", "2"])
@@ -161,7 +163,10 @@ def spelled_numbers(
     if (few and not measured and limited) or (few and (marks or flags)):
         return None
     values = np.array([np.nan if cell is None else meant[cell].value for cell in cells])
-    left = [f"the flag {flag!r}" for flag in flags] or [f"the unit {unit!r}" for unit in units]
+    # 0.25 beside 25% is a quarter, or a hundredth of it.
+    bare = " (other cells have none)" * any(one.value and not one.unit for one in each)
+    left = [f"the flag {flag!r}" for flag in flags]
+    left = left or [f"the unit {unit!r}{bare}" for unit in units]
     left += [f"the sign {mark!r}" for mark in marks] + ["separators of thousands"] * bool(grouped)
     shown = [
         f"{text!r} as {one.value:g} ({texts[text]} cell{'s' * (texts[text] > 1)})"
