@@ -248,6 +248,9 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
          "and bootstraps (--time, with --dates days), or leave them out",
          guesses.iso_dates, "drop"),
+        ("numbers that look like dates, such as 20241231: write them as 2024-12-31 in the file, or "
+         "leave them out",
+         [k for k in guesses.numbered_dates if k not in known], "drop"),
         *(
             (what, [k for k in columns if k not in known], "drop")
             for what, columns in guesses.prose_by_form().items()

@@ -71,6 +71,7 @@ _FEWEST_NAMES = 8
 _NO_CLASS = (-9, -99, -999, -9999)
 _LAST_WORD = re.compile(r"[^_.:=\s-]+$")
 
+_DATE = re.compile("(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
 _GENOTYPE = re.compile(r"[ACGTDI][ /|]?[ACGTDI]")
 _NO_GENOTYPE = frozenset({"0 0", "0/0", "00", "./.", "--", "-/-", "NN", "N/N", "N N"})
 _COUNTS = frozenset({"count", "counts", "freq", "frequency"})
@@ -167,6 +168,10 @@ class Guesses:
         ]
         whole = {k: c for k, c in rest.items() if c.kind == "whole number"}
         codes = {k: c for k, c in whole.items() if CODES & set(name_words(c.name))}
+        self.numbered_dates = [
+            k for k, c in whole.items()
+            if c.different > 2 and all(_DATE.fullmatch(f"{end:.0f}") for end in (c.low, c.high))
+        ]  # fmt: skip
         self.many_codes = [k for k, c in codes.items() if c.different > _MANY]
         self.named = [
             k
@@ -381,8 +386,8 @@ class Guesses:
         One that is likely to be a label is not among them, unless it is another form of the label.
         """
         out = set[int]().union(
-            self.identifiers, self.dates, self.prose, self.many_codes, self.empty, self.people[1:],
-            self.twice, self.divides, self.stretches,
+            self.identifiers, self.dates, self.numbered_dates, self.prose, self.many_codes,
+            self.empty, self.people[1:], self.twice, self.divides, self.stretches,
         )  # fmt: skip
         columns = self.contents.columns
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}

@@ -394,15 +394,17 @@ def test_limits_of_detection_are_numbers_with_a_warning(put):
 
 def test_what_looks_like_free_text_but_is_not_is_told(put):
     cells = [
-        f"{110 + k % 30}/{70 + k % 30},{k % 24}:{k % 2:02d} pm,{1 + k % 28}/{1 + k % 3}/2024,{k}"
+        f"{110 + k % 30}/{70 + k % 30},{k % 24}:{k % 2:02d} pm,{1 + k % 28}/{1 + k % 3}/2024,"
+        f"2024{1 + k % 3:02d}{1 + k % 28:02d},{k}"
         for k in range(40)
     ]
     rows = "".join(f"{row},{'ab'[k % 2]}\n" for k, row in enumerate(cells))
-    path = put(f"bp,taken,drawn,g,class\n{rows}")
+    path = put(f"bp,taken,drawn,seen,g,class\n{rows}")
     said = {finding.option: finding.what for finding in inspect_table(path).findings}
     assert said["--drop bp"].startswith("two numbers in a cell: give each a column")
     assert said["--drop taken"].startswith("times of day: write them as 14:30")
     assert said["--drop drawn"].startswith("dates in another form: write them as 2024-12-31")
+    assert said["--drop seen"].startswith("numbers that look like dates, such as 20241231")
     with pytest.raises(DataError, match="'1/1/2024' is not a number; write dates as 2024-12-31"):
         read(path, drop=["bp", "taken"], dates="days")
 
