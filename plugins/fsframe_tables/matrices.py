@@ -387,8 +387,14 @@ class MatReader(Reader):
         table = _chosen(x, _TABLES, tables, f"{path}: features", "--x")
         if table is None:
             raise DataError(f"{path} holds no matrix of numbers; it has {', '.join(shapes) or '—'}")
-        n = shapes[table][0]
+        n, p = shapes[table]
         fitting = [name for name, s in shapes.items() if name != table and sorted(s) == [1, n]]
+        turned = [name for name in (y, *_LABELS) if sorted(shapes.get(name, ())) == [1, p]]
+        if turned and not fitting:
+            raise DataError(
+                f"{path}: {turned[0]!r} has {p} values, {table!r} {n} rows and {p} columns; the "
+                "features look transposed: rows must be samples"
+            )
         label = _chosen(y, _LABELS, fitting, f"{path}: label", "--y")
         X = variables.get(table)
         if len(X.shape) != 2 or X.dtype.kind not in "fiub":

@@ -339,6 +339,9 @@ def test_what_anndata_writes_is_read(tmp_path, values):
 
 
 def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
+    io.savemat(tmp_path / "turned.mat", {"X": np.ones((2, 5)), "y": np.arange(5)})
+    with pytest.raises(DataError, match="'y' has 5 values, 'X' 2 rows and 5 columns; the features"):
+        read(tmp_path / "turned.mat")
     io.savemat(tmp_path / "t.mat", {"a": X, "b": X + 1, "s": Y, "t": 1 - Y})
     with pytest.raises(DataError, match=r"name one \(--x\): a, b"):
         read(tmp_path / "t.mat")
