@@ -270,15 +270,15 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
             continue
         if ours.sort_values().equals(theirs.sort_values()):
             raise DataError(
-                f"the {what} have the index of the frame in another order, and rows are matched by "
-                "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
+                f"the index of the {what} is that of the frame in another order, and rows are "
+                "matched by position: give y.loc[X.index], or y.to_numpy() if the order is meant"
             )
         shared = int(theirs.isin(ours).sum())
         counted = values.reset_index(drop=True).index
         if shared and not (ours.equals(counted) or theirs.equals(counted)):
             raise DataError(
-                f"the {what} share {shared} of {len(ours)} entries of their index with the frame, "
-                "and rows are matched by position: give both for the same rows "
+                f"the index of the {what} shares {shared} of {len(ours)} entries with that of the "
+                "frame, and rows are matched by position: give both for the same rows "
                 "(X, y = X.align(y, join='inner', axis=0)), or y.to_numpy() if the order is meant"
             )
 

@@ -208,7 +208,13 @@ class ArffReader(Reader):
         import polars
         from scipy.io import arff
 
-        records, meta = arff.loadarff(io.StringIO(load_text(path).decode()))
+        text = load_text(path).decode()
+        if re.search(r"^@data\s*(?:%.*\n\s*)*\{", text, re.IGNORECASE | re.MULTILINE):
+            raise DataError(
+                f"{path}: rows in braces, as of sparse ARFF, are not read; save the table as CSV, "
+                "Matrix Market or svmlight"
+            )
+        records, meta = arff.loadarff(io.StringIO(text))
         columns = []
         for name in meta.names():
             kind, levels = meta[name]

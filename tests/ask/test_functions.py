@@ -145,11 +145,11 @@ def test_labels_in_another_order_than_their_frame_are_refused(table):
         with pytest.raises(DataError, match=r"in another order.*y\.loc\[X\.index\]"):
             fsframe.select("mim", X, **wrong)
     partly = y.rename(index=lambda row: row + 5)
-    with pytest.raises(DataError, match=r"the label share 35 of 40 .* same rows .*to_numpy"):
+    with pytest.raises(DataError, match=r"the label shares 35 of 40 .* same rows .*to_numpy"):
         fsframe.select("mim", X, label=partly)
     # A frame that only counts its rows, as one made by a transformation, has no index to compare.
     fsframe.select("mim", X.reset_index(drop=True), label=y.rename(index=lambda row: row - 95))
-    with pytest.raises(DataError, match="the groups have the index"):
+    with pytest.raises(DataError, match="index of the groups is that of"):
         fsframe.Dataset.from_arrays(X, y, groups=pandas.Series(range(len(y)), index=y.index[::-1]))
 
 

@@ -73,6 +73,9 @@ def test_nominal_attributes_are_categorical(tmp_path):
     data = read(path, label="n", task="regression")
     assert data.categorical.tolist() == [False, True]
     assert data.X[:, 1].tolist() == [0, 1, 0, 1]
+    path.write_text(ARFF.replace("1.5,1,x", "{0 1.5, 1 1}"))
+    with pytest.raises(DataError, match="rows in braces, as of sparse ARFF, are not read"):
+        read(path)
 
 
 def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path):
