@@ -196,6 +196,9 @@ _PACKED = {
     b"\xfd7zXZ\x00": "xz",
     b"PK\x03\x04": "zip",
 }
+_STATA = "a Stata file; read it with pandas.read_stata, or save it as CSV"
+_HTML = "HTML, whatever its ending; open it in a spreadsheet and save it as CSV"
+_PICKLE = "a pickle of Python, which fsframe never loads; save the table as CSV"
 _SIGNATURES = {
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
     b"PAR1": "a Parquet file",
@@ -207,7 +210,9 @@ _SIGNATURES = {
     b"SQLite format 3\0": "an SQLite database",
     b"\x7fELF": "a program",
     b"$FL": "an SPSS file; read it with pandas.read_spss and give fsframe the frame, or save CSV",
-    b"<stata_dta>": "a Stata file; read it with pandas.read_stata, or save it as CSV",
+    **dict.fromkeys((b"<stata_dta>", b"\x72\x02\x01\0", b"\x73\x02\x01\0"), _STATA),
+    **dict.fromkeys((b"<html", b"<HTML", b"<!doctype", b"<!DOCTYPE", b"<table"), _HTML),
+    **dict.fromkeys((b"\x80\x04\x95", b"\x80\x05\x95"), _PICKLE),
     b"\0" * 12 + b"\xc2\xea\x81\x60": "a SAS file; read it with pandas.read_sas, or save CSV",
     b"FEA1": "Feather version 1; write version 2",
     b"RDX": "an R workspace; write the table with write.csv",

@@ -213,6 +213,9 @@ def test_a_last_column_with_a_name_or_a_value_stays(put):
     [
         (b"$FL2@(#) SPSS DATA FILE", "SPSS"),
         (b"<stata_dta><header>", "Stata"),
+        (b"r\x02\x01\0<\0", "Stata"),
+        (b"<html><table><tr><td>a,b</td></tr></table>", "HTML"),
+        (b"\x80\x04\x95\x1c\0", "a pickle"),
         (bytes(12) + b"\xc2\xea\x81\x60", "SAS"),
         (b'[{"a":1,"class":"x"},{"a":2,"class":"y"}]', "JSON"),
         (b"RDX3\nX\n", "R workspace"),
