@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, numbers_of
+from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, looks_boolean, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.dialect import quoted, unquote
 from fsframe.table.number_spellings import plain_numbers, spelled_numbers
@@ -349,7 +349,7 @@ class Table:
             If a column is missing, holds text or an infinite value; the message says where. Also as
             `fsframe.table.column_kinds.numbers_of`.
         """
-        kinds = kinds or {}
+        kinds = {**(kinds or {}), **self._truth_words(features, kinds or {})}
         spelled = {
             k: kinds[name]
             for k, name in enumerate(features)
@@ -378,6 +378,21 @@ class Table:
             at = columns.index(places[k])
             X[:, k] = numbers_of([row[at] for row in cells], kind, self.missing, where)
         return X
+
+    def _truth_words(
+        self, features: Sequence[str], kinds: Mapping[str, ColumnKind]
+    ) -> dict[str, ColumnKind]:
+        """Columns of truth values that are words here, as in texts, but not in the Dataset."""
+        known = set(self.names).intersection(features)
+        bare = [name for name in known if kinds.get(name) == ColumnKind("boolean")]
+        columns = sorted(self.places(bare))
+        cells_of = zip(*self.rows(columns), strict=True) if bare else ()
+        found = {}
+        for column, cells in zip(columns, cells_of, strict=True):
+            pair = looks_boolean(cell for cell in map(unquote, cells) if not self.missing(cell))
+            if pair is not None:
+                found[self.names[column]] = ColumnKind("boolean", pair)
+        return found
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Some columns, ascending; DataError if one holds text or an infinite value."""

@@ -519,3 +519,14 @@ def test_few_cells_of_a_column_known_to_be_numbers_are_read_alike_from_all_files
     assert table(["<4", "7"]).numbers(["dose", "b"]).tolist() == [[2, 1], [7, 2]]
     with pytest.raises(DataError, match=r"column .*dose.*: 'x' is not a number; correct it"):
         table(["x", "7"]).numbers(["dose"])
+
+
+def test_truth_values_of_a_frame_are_known_as_the_words_of_a_text(tmp_path):
+    frame = polars.DataFrame({"a": [1, 2, 3, 4], "on": [True, False] * 2, "y": [0, 0, 1, 1]})
+    kinds = fsframe.read(frame, label="y").kinds
+    for words in ("True,FALSE,", "yes,no,", "1,0,NA", "0.5,1,0"):
+        new = "".join(f"{row},{word}\n" for row, word in enumerate(words.split(",")))
+        path = tmp_path / "new.csv"
+        path.write_text("a,on\n" + new)
+        expected = [0.5, 1, 0] if words.startswith("0.5") else [1, 0, np.nan]
+        np.testing.assert_array_equal(read_table(path).numbers(["on"], kinds)[:, 0], expected)
