@@ -214,7 +214,7 @@ class CriticalDifference:
     mean_ranks : (n_methods,) float
         1 is best; ties share ranks.
     friedman_p : float
-        p-value of the hypothesis that all methods are equal.
+        p-value of Friedman's test that all methods are equal.
     difference : float
         Nemenyi's critical difference at `level`.
     level : float
@@ -236,8 +236,22 @@ def mean_ranks(results: Floats) -> Floats:
     >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
     [1.5, 1.75, 2.75]
     """
-    ranks = np.vstack([scipy.stats.rankdata(-_rounded(row, _unit(row))) for row in results])
-    return np.asarray(ranks.mean(axis=0))
+    return np.asarray(_ranks(results).mean(axis=0))
+
+
+def _ranks(results: Floats) -> Floats:
+    return np.vstack([scipy.stats.rankdata(-_rounded(row, _unit(row))) for row in results])
+
+
+def _friedman_p(ranks: Floats) -> float:
+    """Friedman's test of equal methods, corrected for ties; scipy's refuses two methods."""
+    n_sets, n_methods = ranks.shape
+    expected = (n_methods + 1) / 2
+    spread = float(((ranks - expected) ** 2).sum())
+    if not spread:
+        return 1.0
+    between = float(((ranks.sum(axis=0) - n_sets * expected) ** 2).sum())
+    return float(scipy.stats.chi2.sf((n_methods - 1) * between / spread, n_methods - 1))
 
 
 def critical_difference(results: Floats, level: float = 0.05) -> CriticalDifference:
@@ -256,16 +270,10 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     """
     n_sets, n_methods = results.shape
     ranks = mean_ranks(results)
-    if n_methods > 2:
-        equal = np.array([_rounded(row, _unit(row)) for row in results])
-        same = not np.ptp(equal, axis=1).any()
-        friedman_p = 1.0 if same else float(scipy.stats.friedmanchisquare(*equal.T).pvalue)
-    else:
-        friedman_p = float(wilcoxon_holm(results)[0, 1])
     q = float(scipy.stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
     return CriticalDifference(
         mean_ranks=ranks,
-        friedman_p=friedman_p,
+        friedman_p=_friedman_p(_ranks(results)),
         difference=q * float(np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets))),
         level=level,
         groups=_groups_without_difference(ranks, wilcoxon_holm(results), level),

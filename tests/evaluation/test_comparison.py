@@ -164,6 +164,11 @@ def test_demsars_ranks_and_critical_difference():
     # His χ² of 9.28 (p = 0.026) leaves ties uncorrected; with the correction it is larger.
     assert result.friedman_p < 0.026
     assert result.friedman_p == pytest.approx(stats.friedmanchisquare(*DEMSAR.T).pvalue)
+    # For two methods it is the sign test by χ², without the tables on which they tie.
+    two = DEMSAR[:, [0, 1]]
+    wins, losses = ((sign * np.diff(two) > 0).sum() for sign in (1, -1))
+    expected = stats.chi2.sf((wins - losses) ** 2 / (wins + losses), 1)
+    assert critical_difference(two).friedman_p == pytest.approx(expected)
 
 
 def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
