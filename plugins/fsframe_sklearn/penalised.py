@@ -42,6 +42,8 @@ class Problem:
     logistic : bool
     l1_ratio : float
         Share of the ℓ₁ term in the penalty; 1 is the lasso.
+    unit : float
+        Of a numeric target, for the ℓ₂ term.
     """
 
     X: Floats
@@ -49,6 +51,7 @@ class Problem:
     weights: Floats
     logistic: bool
     l1_ratio: float
+    unit: float = 1.0
 
     def take(self, rows: NDArray[np.intp]) -> Problem:
         return attrs.evolve(
@@ -97,8 +100,8 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
     Notes
     -----
     Minimises the mean loss (half the squared error, or the log-loss) plus
-    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), with an unpenalised intercept: least squares by
-    coordinate descent of scikit-learn, logistic models by `solve_logistic`. Each penalty starts
+    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂² / unit), with an unpenalised intercept: least squares
+    by coordinate descent of scikit-learn, logistic models by `solve_logistic`. Each penalty starts
     from the solution at the last one.
     """
     share = problem.weights / problem.weights.sum()
@@ -125,7 +128,7 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
     # Rows scaled by the root of their share, so that the sum of squares is the weighted one.
     root = np.sqrt(share * len(share))
     X = np.asfortranarray((problem.X - centre) * root[:, None])
-    y = (response - mean) * root
+    y = (response - mean) * root / problem.unit
     last = {"coef_init": np.zeros(X.shape[1])}
 
     def step(penalty: float) -> tuple[Floats, float]:
@@ -133,14 +136,15 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
             X,
             y,
             l1_ratio=problem.l1_ratio,
-            alphas=[penalty],
+            alphas=[penalty / problem.unit],
             precompute=False,
             tol=1e-8,
             max_iter=20_000,
             **last,
         )
         last["coef_init"] = coefs[:, 0]
-        return coefs[:, 0], mean - float(centre @ coefs[:, 0])
+        beta = coefs[:, 0] * problem.unit
+        return beta, mean - float(centre @ beta)
 
     return step
 
@@ -482,12 +486,16 @@ class Lasso(Selector):
         if self.weakness < 1:
             factors[run.generator(2).random(p) < 0.5] = self.weakness
         centre, scale = learn_scale(data.matrix, counts)
+        responses, logistic = _responses(data), data.task == "classification"
+        # The lasso does not depend on the unit.
+        fixed = logistic or self._l1_ratio == 1
         problem = Problem(
             X=_weakened(data, centre, scale, factors),
-            responses=_responses(data),
+            responses=responses,
             weights=counts,
-            logistic=data.task == "classification",
+            logistic=logistic,
             l1_ratio=self._l1_ratio,
+            unit=1.0 if fixed else _deviation(responses[0], counts),
         )
         largest = largest_penalty(problem)
         if not largest > 0:
@@ -557,8 +565,9 @@ class Lasso(Selector):
 class ElasticNet(Lasso):
     """Columns with a non-zero coefficient in a model with an ℓ₁ and an ℓ₂ penalty.
 
-    As `lasso`, with the penalty λ (`l1_ratio` ‖β‖₁ + (1 − `l1_ratio`)/2 ‖β‖₂²): correlated columns
-    enter together, identical ones with equal coefficients.
+    As `lasso`, with the penalty λ (`l1_ratio` ‖β‖₁ + (1 − `l1_ratio`)/2 ‖β‖₂² / s): correlated
+    columns enter together, identical ones with equal coefficients. s is the standard deviation of a
+    numeric target, as in glmnet, so that its unit does not matter, and 1 for classes.
 
     Notes
     -----
@@ -589,6 +598,12 @@ def _weakened(
     weakened = standardised(data.matrix, centre, scale)
     weakened *= factors
     return weakened
+
+
+def _deviation(response: Floats, counts: Floats) -> float:
+    """Standard deviation; 1 if there is none."""
+    mean = np.average(response, weights=counts)
+    return float(np.sqrt(np.average((response - mean) ** 2, weights=counts))) or 1.0
 
 
 def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:

@@ -153,7 +153,7 @@ def test_sequential_search(direction):
 
 def test_linear_paths_are_those_of_single_fits():
     data = real_table("diabetes")
-    X, y = scaled(data), data.y
+    X, unit = scaled(data), data.y.std()
     for ours, theirs in (
         (Lasso(top=1.0, penalties=12), lambda a: TheirLasso(alpha=a, tol=1e-9)),
         (ElasticNet(top=1.0, penalties=12), lambda a: TheirElasticNet(alpha=a, tol=1e-9)),
@@ -162,8 +162,18 @@ def test_linear_paths_are_those_of_single_fits():
         for penalty, coef in zip(
             selection.tables["penalties"], selection.tables["path"], strict=True
         ):
-            assert coef[0] == pytest.approx(theirs(penalty).fit(X, y).coef_, abs=1e-4)
+            expected = theirs(penalty / unit).fit(X, data.y / unit).coef_ * unit
+            assert coef[0] == pytest.approx(expected, abs=1e-4)
         assert (selection.tables["path"][0] == 0).all() and (selection.tables["path"][1] != 0).any()
+
+
+@pytest.mark.parametrize("more", [{}, {"top": 4}])
+def test_an_elastic_net_does_not_depend_on_the_unit_of_the_target(more):
+    data = real_table("diabetes")
+    one = ElasticNet(penalties=12, folds=3, **more).select(data)
+    other = ElasticNet(penalties=12, folds=3, **more).select(data.with_labels(data.y / 1024))
+    assert one.selected.tolist() == other.selected.tolist() and (one.scores == other.scores).all()
+    assert one.model["coef"] == pytest.approx(other.model["coef"] * 1024)
 
 
 def many_rows(rows: int, seed: int) -> Dataset:
