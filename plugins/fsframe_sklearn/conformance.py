@@ -7,9 +7,6 @@ _COPIES = "copies of a row stay in one fold, but duplicate rows of the table are
 _SHARED = "the model splits a column's weight among its copies, or gives it to the first"
 _FOREST = "a forest draws rows and columns by index"
 _FLATTER = "copies increase the loss but not the penalty, or are each other's neighbours"
-_UNIT = (
-    "the width of the tube and the penalty of a support vector regression have the target's unit"
-)
 _SINGLE = "trees hold values in single precision"
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
@@ -31,13 +28,11 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "rfe": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
         "equal_counts_change_nothing": _FLATTER,
-        "unit_and_origin_of_the_target_do_not_matter": _UNIT,
     },
     "rfecv": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
         "equal_counts_change_nothing": _FLATTER,
         "order_of_rows_does_not_matter": _FOLDS,
-        "unit_and_origin_of_the_target_do_not_matter": _UNIT,
     },
     "sequential": {
         "a_duplicated_column_scores_as_its_original": "a copy of a selected column adds nothing",

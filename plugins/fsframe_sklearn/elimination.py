@@ -30,6 +30,7 @@ from fsframe_sklearn.learners import (
     check_scoring,
     cost_of_fit,
     scoring_parameter,
+    target_unit,
 )
 
 Columns = NDArray[np.intp]
@@ -94,7 +95,8 @@ class Rfe(LearnerSelector):
         None,
         LEARNER,
         help='Class name of the estimator; by default SVC or SVR with kernel="linear" (libsvm, '
-        "slow on many rows: LinearSVC or LinearSVR is quicker there).",
+        "slow on many rows: LinearSVC or LinearSVR is quicker there). Its C and epsilon for a "
+        "numeric target are relative to the target's standard deviation.",
     )
     top: int | float | None = number_to_keep("half of them")
     step: int | float = param(
@@ -105,8 +107,15 @@ class Rfe(LearnerSelector):
 
     def learner(self, data: Dataset, seed: int) -> Learner:
         learner = super().learner(data, seed)
-        if self.of is None and "kernel" not in parse_options(self.options):
-            learner.estimator.set_params(kernel="linear")
+        if self.of is not None:
+            return learner
+        further: dict[str, Any] = {"kernel": "linear"}
+        if data.task == "regression":
+            # These have the target's unit: a target inside the tube would leave nothing to fit.
+            unit, made = target_unit(data), learner.estimator
+            further |= {name: unit * getattr(made, name) for name in ("C", "epsilon", "tol")}
+        given = parse_options(self.options)
+        learner.estimator.set_params(**{k: v for k, v in further.items() if k not in given})
         return learner
 
     def reads_importance(self) -> bool:

@@ -154,6 +154,13 @@ class LearnerSelector(Selector):
         return int(run.generator(*key).integers(2**31 - 1))
 
 
+def target_unit(data: Dataset) -> float:
+    """Standard deviation of a numeric target over the drawn rows; 1 if it is constant."""
+    y = np.asarray(data.y, dtype=np.float64)
+    mean = np.average(y, weights=data.counts)
+    return float(np.sqrt(np.average((y - mean) ** 2, weights=data.counts))) or 1.0
+
+
 def scoring_parameter(of: str) -> Any:
     """The parameter `scoring`; `of` says what it scores, or when it is used."""
     return param(

@@ -20,7 +20,7 @@ from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, level_places, standardised
 from fsframe_sklearn.estimators import fold_problems, guarded, make_folds, units_of
-from fsframe_sklearn.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD
+from fsframe_sklearn.learners import COEFFICIENT_COLUMNS, COPIES_IN_ONE_FOLD, target_unit
 
 Floats = NDArray[np.float64]
 
@@ -495,7 +495,7 @@ class Lasso(Selector):
             weights=counts,
             logistic=logistic,
             l1_ratio=self._l1_ratio,
-            unit=1.0 if fixed else _deviation(responses[0], counts),
+            unit=1.0 if fixed else target_unit(data),
         )
         largest = largest_penalty(problem)
         if not largest > 0:
@@ -598,12 +598,6 @@ def _weakened(
     weakened = standardised(data.matrix, centre, scale)
     weakened *= factors
     return weakened
-
-
-def _deviation(response: Floats, counts: Floats) -> float:
-    """Standard deviation; 1 if there is none."""
-    mean = np.average(response, weights=counts)
-    return float(np.sqrt(np.average((response - mean) ** 2, weights=counts))) or 1.0
 
 
 def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:

@@ -114,11 +114,13 @@ def test_permutation_on_held_out_rows(real):
 
 @pytest.mark.parametrize("step", [1, 4])
 def test_recursive_elimination_keeps_what_rfe_keeps_for_every_number(real, step):
-    machine = SVR(kernel="linear") if real.task == "regression" else SVC(kernel="linear")
+    machine, y = SVC(kernel="linear"), real.y
+    if real.task == "regression":
+        machine, y = SVR(kernel="linear"), y / y.std()
     ours = Rfe(step=step).select(real)
     order = np.argsort(-ours.scores)
     for k in (1, 5, real.n_features // 2):
-        theirs = RFE(machine, n_features_to_select=k, step=step).fit(scaled(real), real.y)
+        theirs = RFE(machine, n_features_to_select=k, step=step).fit(scaled(real), y)
         assert sorted(order[:k]) == theirs.get_support(indices=True).tolist(), k
     assert ours.selected.size == real.n_features // 2
 
@@ -167,13 +169,15 @@ def test_linear_paths_are_those_of_single_fits():
         assert (selection.tables["path"][0] == 0).all() and (selection.tables["path"][1] != 0).any()
 
 
-@pytest.mark.parametrize("more", [{}, {"top": 4}])
-def test_an_elastic_net_does_not_depend_on_the_unit_of_the_target(more):
+@pytest.mark.parametrize(
+    "method",
+    [ElasticNet(penalties=12, folds=3), ElasticNet(penalties=12, top=4), Rfe(step=3)],
+    ids=["elastic-net", "elastic-net top", "rfe"],
+)
+def test_what_is_kept_does_not_depend_on_the_unit_of_the_target(method):
     data = real_table("diabetes")
-    one = ElasticNet(penalties=12, folds=3, **more).select(data)
-    other = ElasticNet(penalties=12, folds=3, **more).select(data.with_labels(data.y / 1024))
+    one, other = (method.select(data.with_labels(data.y / unit)) for unit in (1, 2**20))
     assert one.selected.tolist() == other.selected.tolist() and (one.scores == other.scores).all()
-    assert one.model["coef"] == pytest.approx(other.model["coef"] * 1024)
 
 
 def many_rows(rows: int, seed: int) -> Dataset:
