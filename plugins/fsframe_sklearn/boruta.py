@@ -27,6 +27,7 @@ from fsframe_sklearn.estimators import (
     parse_options,
     seed_estimator,
 )
+from fsframe_sklearn.learners import target_of_trees
 
 _FORESTS = {"classification": "RandomForestClassifier", "regression": "RandomForestRegressor"}
 _LEAST_SHADOWS = 5
@@ -246,7 +247,8 @@ class Boruta(Selector):
             X[:, place] = data.columns(column, column + 1)[generator.permutation(n), 0]
         # Always passed: scikit-learn draws different rows with unit weights than without weights.
         weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
-        importance = forest.fit(X, data.y, sample_weight=weights).feature_importances_
+        y = target_of_trees(data, data.y)
+        importance = forest.fit(X, y, sample_weight=weights).feature_importances_
         copies = importance[live.size :]
         kept = {"importance": importance[: live.size], "best": np.array([copies.max()])}
         if self._over_tables:

@@ -161,6 +161,17 @@ def target_unit(data: Dataset) -> float:
     return float(np.sqrt(np.average((y - mean) ** 2, weights=data.counts))) or 1.0
 
 
+def target_of_trees(data: Dataset, y: NDArray[Any]) -> NDArray[Any]:
+    """The target for a forest, standardised if trees would see no variance in it.
+
+    scikit-learn takes a variance below 2e-16 as none, and computes it from sums of squares.
+    """
+    if data.task != "regression":
+        return y
+    mean, unit = float(np.mean(y)), target_unit(data)
+    return (y - mean) / unit if unit < 1e-6 * max(1.0, abs(mean)) else y
+
+
 def scoring_parameter(of: str) -> Any:
     """The parameter `scoring`; `of` says what it scores, or when it is used."""
     return param(
@@ -381,6 +392,8 @@ class Importance(LearnerSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         learner = self.learner(data, self.seed(run, 0))
         X, y, unit = drawn_rows(data)
+        if self.of is None:
+            y = target_of_trees(data, y)
         notes: list[str] = []
         model: dict[str, NDArray[np.float64]] = {}
         tables: dict[str, NDArray[np.float64]] = {}

@@ -30,6 +30,7 @@ from sklearn.svm import SVC, SVR
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_filters.columns import Correlation, Variance
+from fsframe_sklearn.boruta import Boruta
 from fsframe_sklearn.by_name import SklearnSelector
 from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.estimators import make_folds
@@ -178,6 +179,17 @@ def test_what_is_kept_does_not_depend_on_the_unit_of_the_target(method):
     data = real_table("diabetes")
     one, other = (method.select(data.with_labels(data.y / unit)) for unit in (1, 2**20))
     assert one.selected.tolist() == other.selected.tolist() and (one.scores == other.scores).all()
+
+
+@pytest.mark.parametrize("turn", [lambda y: y * 2.0**-40, lambda y: y + 2.0**30], ids=["unit", "0"])
+def test_forests_see_targets_in_a_small_unit_and_far_from_0(turn):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    data = Dataset.from_arrays(X, np.round((X[:, 2] + X[:, 3]) * 2**16) / 2**20, task="regression")
+    options = '{"n_estimators": 10}'
+    for method in (Importance(options=options), Boruta(trees=20, max_runs=8, alpha=0.3)):
+        expected, turned = method.select(data), method.select(data.with_labels(turn(data.y)))
+        assert turned.selected.tolist() == expected.selected.tolist()
+        assert turned.scores == pytest.approx(expected.scores, abs=0.05)
 
 
 def many_rows(rows: int, seed: int) -> Dataset:
