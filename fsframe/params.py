@@ -134,6 +134,16 @@ def number_to_keep(default: str, order: str = "") -> Any:
     )
 
 
+def ties_of_neighbours() -> Any:
+    """The parameter `ties` of a predictor by nearest neighbours."""
+    return param(
+        "share",
+        choice("share", "order"),
+        help="What rows do that are equally near where some of them are among the k: they share "
+        "the votes that are left, or the first in the table take them.",
+    )
+
+
 def level_of_tests() -> Any:
     """The parameter `alpha` of a filter whose scores have p-values, for `significant_columns`."""
     return param(

@@ -11,9 +11,10 @@ import scipy
 from numpy.typing import NDArray
 
 from fsframe.method.classifier import Classifier
+from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
-from fsframe.params import choice, flag, integer, param
+from fsframe.params import choice, flag, integer, param, ties_of_neighbours
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised, unequal_share
 
@@ -31,14 +32,19 @@ class Knn(Classifier):
     distance : {"euclidean", "manhattan"}
     standardize : bool
         Scale columns to mean 0 and standard deviation 1, learned from the training rows.
+    ties : {"share", "order"}
+        What rows do that are equally near (within a relative 1e-10) where some of them are among
+        the k: they share the votes that are left, or the first in the table take them.
 
     Notes
     -----
-    Ties in distance (within a relative 1e-10) are broken by row order, tied votes by class order. A
-    row that a bootstrap drew twice votes twice. A numeric target is predicted by the mean of the
-    neighbours. In a nominal column two different levels are at distance 1 or, with `standardize`,
-    √(2 / (1 − Σ p²)), p the shares of the levels, so that the mean squared difference of two rows
-    is 2, as in a column of deviation 1. Time n·m·p for m new rows; 32 MiB for distances.
+    With shared votes a prediction does not depend on the order of the rows: it is what is expected
+    if ties are broken at random. In columns of few values most neighbours are tied. Tied votes go
+    to the first class. A row that a bootstrap drew twice votes twice. A numeric target is predicted
+    by the mean of the neighbours. In a nominal column two different levels are at distance 1 or,
+    with `standardize`, √(2 / (1 − Σ p²)), p the shares of the levels, so that the mean squared
+    difference of two rows is 2, as in a column of deviation 1. Time n·m·p for m new rows; 32 MiB
+    for distances.
 
     References
     ----------
@@ -49,6 +55,9 @@ class Knn(Classifier):
     >>> data = Dataset.from_arrays([[0.0], [1.0], [9.0], [10.0]], ["a", "a", "b", "b"])
     >>> Knn(k=1).fit(data).predict_labels([[2.0], [8.0]])
     ['a', 'b']
+    >>> few = Dataset.from_arrays([[0.0], [0.0], [0.0], [1.0]], ["a", "b", "b", "a"])
+    >>> [Knn(ties=ties).fit(few).predict_labels([[0.0]]) for ties in ("share", "order")]
+    [['b'], ['a']]
     >>> numbers = Dataset.from_arrays([[0.0], [1.0], [9.0]], [0.5, 1.5, 7.0])
     >>> Knn(k=2).fit(numbers).predict([[0.4]])
     array([1.])
@@ -65,6 +74,7 @@ class Knn(Classifier):
         flag(),
         help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
+    ties: str = ties_of_neighbours()
 
     def predicts(self) -> frozenset[str]:
         return frozenset({"classification", "regression"})
@@ -96,6 +106,7 @@ class Knn(Classifier):
             centre=centre,
             scale=scale,
             k=self.k,
+            ties=self.ties,
             metric="cityblock" if self.distance == "manhattan" else "euclidean",
         )
 
@@ -111,6 +122,7 @@ class _Nearest:
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
     k: int
+    ties: str
     metric: str
     nominal: NDArray[np.intp]
     steps: NDArray[np.float64]
@@ -118,7 +130,7 @@ class _Nearest:
     def nearest(
         self, X: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """For each row of X the k nearest training rows, and how often each is among the k."""
+        """For each row of X the nearest training rows, and the votes that each has of the k."""
         # As many rows as fit into a block, and their distances too.
         step = max(1, _BLOCK_BYTES // (8 * max(self.X.shape)))
         for start in range(0, len(X), step):
@@ -128,7 +140,17 @@ class _Nearest:
                 # At most as many rows as hold k copies: each has one or more.
                 first = rank_by_score(-distance, self.k)
                 earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
-                yield first, np.clip(self.k - earlier, 0.0, self.votes[first])
+                taken = np.clip(self.k - earlier, 0.0, self.votes[first])
+                if self.ties == "share":
+                    last = distance[first[np.flatnonzero(taken)[-1]]]
+                    tied = np.flatnonzero(np.abs(distance - last) <= TIE * last)
+                    if tied.size > 1:
+                        inner = ~np.isin(first, tied)
+                        left = self.k - taken[inner].sum()
+                        votes = self.votes[tied] * min(1.0, left / self.votes[tied].sum())
+                        first = np.concatenate([first[inner], tied])
+                        taken = np.concatenate([taken[inner], votes])
+                yield first, taken
 
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distances from scaled rows to the training rows, (m, n)."""

@@ -191,13 +191,19 @@ def flip_margins(
 
 
 @njit()
-def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: Labels) -> None:
-    """Write the k columns of XT that are nearest to every row into chosen (m, k), nearest first.
+def add_nearest(
+    XT: Floats, steps: Floats, rows: Floats, squares: Floats, k: int, share: bool,
+    place: Labels, amounts: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    """Add the amounts (q, N) of the k columns of XT that are nearest to every row to its sums.
 
-    Ties go to the lower index: a group begins with the nearest remaining row and includes all
-    within `TIE` of it (as in `ranking`).
+    Amount a of column j is added to column place[j] + a of sums (m, ·), the nearest first. A group
+    of ties begins with the nearest remaining column and includes all within `TIE` of it (as in
+    `ranking`). Of the last group, all columns share the places that are left, or, without `share`,
+    those of lower index take them.
     """
-    N, k = XT.shape[1], chosen.shape[1]
+    N, q = XT.shape[1], amounts.shape[0]
+    k = min(k, N)
     distance = np.empty(N)
     nearest = np.empty(k)
     near = np.empty(N, np.int64)
@@ -207,11 +213,11 @@ def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: 
         for j in range(N):
             if held == k and not distance[j] < nearest[held - 1]:
                 continue
-            place = held if held < k else k - 1
-            while place > 0 and distance[j] < nearest[place - 1]:
-                nearest[place] = nearest[place - 1]
-                place -= 1
-            nearest[place] = distance[j]
+            at = held if held < k else k - 1
+            while at > 0 and distance[j] < nearest[at - 1]:
+                nearest[at] = nearest[at - 1]
+                at -= 1
+            nearest[at] = distance[j]
             held = min(held + 1, k)
         # The k nearest are among those as near as the k-th, in groups from the nearest outwards.
         last = nearest[held - 1] * (1.0 + TIE) if held > 0 else 0.0
@@ -220,23 +226,31 @@ def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: 
             if distance[j] <= last:
                 near[many] = j
                 many += 1
-        filled = 0
-        while filled < k:
+        left = k
+        while left > 0:
             least = np.inf
             for e in range(many):
                 least = min(least, distance[near[e]])
             reach = least * (1.0 + TIE)
-            left = 0
+            size = 0
+            for e in range(many):
+                size += distance[near[e]] <= reach
+            if size == 0:
+                # Distances that are not numbers, of differences beyond float64, are near nothing.
+                break
+            part = left / size if share and left < size else 1.0
+            taken = kept = 0
             for e in range(many):
                 j = near[e]
-                if distance[j] <= reach:
-                    if filled < k:
-                        chosen[i, filled] = j
-                        filled += 1
-                else:
-                    near[left] = j
-                    left += 1
-            many = left
+                if not distance[j] <= reach:
+                    near[kept] = j
+                    kept += 1
+                elif share or taken < left:
+                    taken += 1
+                    for a in range(q):
+                        sums[i, place[j] + a] += part * amounts[a, j]
+            left -= size
+            many = kept
 
 
 _ROWS = 256

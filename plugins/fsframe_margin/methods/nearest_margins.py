@@ -12,7 +12,7 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
-from fsframe.params import choice, either, integer, param, real
+from fsframe.params import choice, either, integer, param, real, ties_of_neighbours
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.training import Training, features_of, one_blas_thread, take_training
 from fsframe_margin.methods.margin_selector import (
@@ -528,17 +528,21 @@ class _FittedRows:
     squares: Floats
     ballots: Floats
     k: int
+    ties: str
 
-    def nearest(self, X: Floats) -> NDArray[np.intp]:
-        """The k training rows nearest to each new row, (m, k); ties go to the earlier one."""
-        from fsframe_margin.engine.nearest_kernels import k_nearest
+    def sums(self, X: Floats, place: NDArray[np.int64], amounts: Floats, width: int) -> Floats:
+        """Sums of the nearest training rows' amounts for each new row, (m, width)."""
+        from fsframe_margin.engine.nearest_kernels import add_nearest
 
         t = self.training
-        chosen = np.empty((len(X), min(self.k, len(t.X))), dtype=np.intp)
+        sums = np.zeros((len(X), width))
         # Copies, since those of a stored model cannot be written to: another type, another kernel.
-        steps, squares = t.steps.copy(), self.squares.copy()
-        k_nearest(np.ascontiguousarray(t.X.T), steps, t.rows(X), squares, chosen)
-        return chosen
+        steps, squares, place = t.steps.copy(), self.squares.copy(), place.copy()
+        add_nearest(
+            np.ascontiguousarray(t.X.T), steps, t.rows(X), squares, self.k, self.ties == "share",
+            place, amounts, sums,
+        )  # fmt: skip
+        return sums
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -550,11 +554,11 @@ class FittedMean(_FittedRows):
     @one_blas_thread
     def predict(self, X: Floats) -> Floats:
         """Mean target of the k nearest rows, weighted by their ballots, (m,)."""
-        count, chosen = self.training.count, self.nearest(X)
-        total = self.ballots[chosen].sum(axis=1)
+        count = self.training.count
+        amounts = np.array([self.ballots, self.ballots * self.target])
+        total, weighed = self.sums(X, np.zeros(len(count), dtype=np.int64), amounts, 2).T
         # If all neighbours have weight zero, predict the mean of all rows.
         means = np.full(len(X), self.target @ count / count.sum())
-        weighed = (self.ballots[chosen] * self.target[chosen]).sum(axis=1)
         return np.divide(weighed, total, out=means, where=total > 0)
 
 
@@ -565,10 +569,8 @@ class FittedKnn(_FittedRows):
     @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes of the k nearest rows, (m, n_classes)."""
-        y, n_classes = self.training.y, self.training.n_classes
-        votes = np.zeros((len(X), n_classes))
-        for column in self.nearest(X).T:
-            votes[np.arange(len(X)), y[column]] += self.ballots[column]
+        n_classes = self.training.n_classes
+        votes = self.sums(X, self.training.y, np.array([self.ballots]), n_classes)
         total = votes.sum(axis=1, keepdims=True)
         # If all neighbours have weight zero, all classes are equally likely.
         level = np.full_like(votes, 1.0 / n_classes)
@@ -589,6 +591,9 @@ class WeightedKnn(Classifier):
         Number of neighbours.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
+    ties : {"share", "order"}
+        What rows do that are equally near where some of them are among the k: they share the votes
+        that are left, or the first in the table take them.
 
     Notes
     -----
@@ -616,6 +621,7 @@ class WeightedKnn(Classifier):
 
     k: int = param(3, integer(1), help="Number of neighbours.", symbol="k", source="Algorithm 2")
     standardize: bool = standardize_parameter()
+    ties: str = ties_of_neighbours()
 
     def predicts(self) -> frozenset[str]:
         return frozenset({"classification", "regression"})
@@ -638,7 +644,9 @@ class WeightedKnn(Classifier):
         if upstream is not None and upstream.instance_weights is not None:
             weighted = ballots * upstream.instance_weights
             ballots = weighted if weighted.any() else ballots
-        parts: dict[str, Any] = {"squares": w * w, "ballots": ballots, "k": self.k}
+        parts: dict[str, Any] = {
+            "squares": w * w, "ballots": ballots, "k": self.k, "ties": self.ties,
+        }  # fmt: skip
         if numbers:
             return FittedMean(training=training, target=data.y, **parts)
         return FittedKnn(training=training, **parts)

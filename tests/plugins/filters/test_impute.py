@@ -485,10 +485,28 @@ def test_without_standardizing_the_units_decide():
     assert Knn(standardize=True).fit(data).predict_labels(new) == ["a"]
 
 
-def test_equally_near_rows_are_taken_in_the_order_of_the_table():
+@pytest.mark.parametrize(
+    ("k", "ties", "shares"),
+    [
+        (1, "order", [0, 1]),
+        (1, "share", [2 / 3, 1 / 3]),
+        (2, "share", [2 / 3, 1 / 3]),
+        (3, "share", [2 / 3, 1 / 3]),
+        (4, "share", [1 / 2, 1 / 2]),
+    ],
+)
+def test_equally_near_rows_share_votes_or_are_taken_in_order(k, ties, shares):
     data = Dataset.from_arrays([[1.0], [-1.0], [1.0], [5.0]], ["b", "a", "a", "b"])
-    fitted = Knn(k=1, standardize=False).fit(data)
-    assert fitted.predict_labels([[0.0]]) == ["b"]
+    scores = Knn(k=k, standardize=False, ties=ties).fit(data).predict_scores(np.zeros((1, 1)))
+    np.testing.assert_allclose(scores, [shares], rtol=0, atol=1e-15)
+
+
+def test_a_row_between_those_that_tie_has_its_own_vote_whole():
+    counts = np.array([1, 2, 1, 1])
+    data = Dataset.from_arrays([[1.0], [2.0], [-2.0], [5.0]], ["a", "b", "a", "b"])
+    scores = Knn(k=2, standardize=False).fit(data.with_counts(counts)).predict_scores([[0.0]])
+    # One vote is left for three copies: two of b, one of a.
+    np.testing.assert_allclose(scores, [[(1 + 1 / 3) / 2, (2 / 3) / 2]], rtol=0, atol=1e-15)
 
 
 def test_a_level_vote_goes_to_the_first_class():

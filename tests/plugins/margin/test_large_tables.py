@@ -14,7 +14,7 @@ from fsframe.testing.tables import assert_equal
 from fsframe_margin.engine import descent
 from fsframe_margin.engine.descent import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import DiagonalRestSpace, PairSpace, expected_margins
-from fsframe_margin.engine.nearest_kernels import TIE, k_nearest
+from fsframe_margin.engine.nearest_kernels import TIE, add_nearest
 from fsframe_margin.engine.prediction import class_distances, stratified_folds
 from fsframe_margin.engine.training import (
     SQUARES,
@@ -406,6 +406,14 @@ def test_a_change_of_units_predicts_the_same(chain, units):
         np.testing.assert_array_equal(other.predict(change(new)), one.predict(new))
 
 
+def chosen_of(x, new, k, *, share):
+    """Which of the rows x are among the k nearest to a new one, or the shares that they have."""
+    sums, place = np.zeros((1, len(x))), np.arange(len(x))
+    ones = np.ones((1, len(x)))
+    add_nearest(x[None], np.zeros(1), np.array([[new]]), np.ones(1), k, share, place, ones, sums)
+    return sums[0]
+
+
 def test_the_k_nearest_come_in_groups_of_equals_by_index():
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -413,18 +421,40 @@ def test_the_k_nearest_come_in_groups_of_equals_by_index():
         k = int(rng.integers(1, n))
         # distances² 1, 4 and 9, each up to a fraction of the tolerance, and zero
         x = rng.integers(0, 4, n) * (1 + 0.01 * TIE * rng.integers(-1, 2, n))
-        chosen = np.empty((1, k), dtype=np.intp)
-        k_nearest(x[None, :], np.zeros(1), np.zeros((1, 1)), np.ones(1), chosen)
         order = np.lexsort((np.arange(n), np.round(x)))
-        assert chosen[0].tolist() == order[:k].tolist()
+        assert np.flatnonzero(chosen_of(x, 0.0, k, share=False)).tolist() == sorted(order[:k])
+        # Rows at the distance of the k-th share what nearer ones leave.
+        last = np.round(x) == np.round(x[order[k - 1]])
+        nearer = np.round(x) < np.round(x[order[k - 1]])
+        shares = nearer + last * (k - nearer.sum()) / last.sum()
+        assert chosen_of(x, 0.0, k, share=True) == pytest.approx(shares, abs=1e-12)
         for i in range(n):
-            others = [j for j in range(n) if j != i]
-            left = np.empty((1, k), dtype=np.intp)
-            k_nearest(x[None, others], np.zeros(1), x[None, [i]], np.ones(1), left)
-            result = np.array(others)[left[0]].tolist()
+            others = np.array([j for j in range(n) if j != i])
+            result = others[chosen_of(x[others], x[i], k, share=False) > 0].tolist()
             gap = np.abs(np.round(x) - np.round(x[i]))
             # rows equal but for rounding are at distances of that size, whose order is their own
-            far = [j for j in others if gap[j] > 0]
-            near = [j for j in others if gap[j] == 0]
+            far = [j for j in others.tolist() if gap[j] > 0]
+            near = [j for j in others.tolist() if gap[j] == 0]
             order = sorted(far, key=lambda j, gap=gap: (gap[j], j))
-            assert result[len(near) :] == order[: max(0, k - len(near))]
+            ahead = set(order[: max(0, k - len(near))])
+            assert {j for j in result if gap[j] > 0} == ahead
+
+
+@pytest.mark.parametrize("method", ["knn:k={}", "weighted-knn:k={},standardize=no"])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_rows_that_are_equally_near_vote_in_any_order_of_the_table(method, k):
+    draw = np.random.default_rng(5)
+    X, y = draw.integers(0, 3, (60, 2)).astype(float), draw.integers(0, 3, 60)
+    expected = None
+    for seed in range(3):
+        at = np.random.default_rng(seed).permutation(60)
+        chain = fsframe.Chain.parse(method.format(k)).fit(Dataset.from_arrays(X[at], y[at]))
+        scores = chain.predict_scores(X[:9])
+        expected = scores if expected is None else expected
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-14)
+    equal = (X[:, None] == X[None, :9]).all(axis=2)
+    # All rows with the same values vote, where they are at least k.
+    shares = np.array([np.bincount(y[rows], minlength=3) / rows.sum() for rows in equal.T])
+    many = equal.sum(axis=0) >= k
+    assert many.any()
+    np.testing.assert_allclose(expected[many], shares[many], rtol=0, atol=1e-14)
