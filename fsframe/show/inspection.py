@@ -174,8 +174,12 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
                 Chain.parse(usual_chain()).check_request(data)
             except FsframeError as error:
                 refused = str(error)
-        spelled = (text for text in data.warnings if "read as numbers" in text)
-        findings += [Finding((), text) for text in (*spelled, *repeated_rows(data))]
+        about_reading = (
+            text
+            for text in data.warnings
+            if "read as numbers" in text or "as its name says" in text
+        )
+        findings += [Finding((), text) for text in (*about_reading, *repeated_rows(data))]
         findings += findings_in(data)
     short = in_short(suggested, names)
     command = _call if framed else partial(_command, path)

@@ -64,7 +64,9 @@ _UNKNOWN = frozenset({
 LABEL_WORDS = _LIKELY | _STRONG
 """Words of columns that may be the label."""
 
-EVENTS = _words("event status death died dead deceased fustat")
+CENSORING = _words("cens censor censored censoring alive living survived")
+"""Words of columns that tell events, and by their name the opposite of what 1 means."""
+EVENTS = CENSORING | _words("event status death died dead deceased fustat")
 _TIMES = _words("time survival surv followup futime os pfs dfs rfs efs tte rfstime survtime")
 # When the time that a row covers starts and stops, in tables with events.
 STARTS = _words("start tstart starttime entry begin")

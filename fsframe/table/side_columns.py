@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import days_of
-from fsframe.table.column_names import TECHNICAL, name_words
+from fsframe.table.column_names import CENSORING, TECHNICAL, name_words
 from fsframe.text import counted, did_you_mean
 
 _LEVELS, _PARTS, _MOST_CODES = 10, 5, 24
@@ -243,7 +243,6 @@ _CENSORED = frozenset({
     "0", "censored", "alive", "living", "survived", "no event", "no relapse", "no recurrence",
     "no progression", "disease free", "event free", "none", "no", "false",
 })  # fmt: skip
-_UNSEEN = frozenset(["cens", "censor", "censored", "censoring", "alive", "living", "survived"])
 _NUMBERED = re.compile(r"([01])\s*[:=-]\s*\S.*")
 
 
@@ -298,7 +297,7 @@ def events_of(
     DataError
         If the texts or levels are not understood.
     """
-    opposite = bool(_UNSEEN.intersection(name_words(name)))
+    opposite = bool(CENSORING.intersection(name_words(name)))
     doubt = "; is it the other way round, as its name says? Then swap them in the file" * opposite
     if levels is not None:
         texts = ["" if value != value else levels[int(value)] for value in values.tolist()]

@@ -527,6 +527,7 @@ def test_infinite_cells_are_asked_about_and_the_command_runs(inspected, ran):
         ("time", "status", (0, 1, 2), "--label status --drop time"),
         ("time", "event", (1,), "--label time --event event"),
         ("OS.time", "OS", (0, 1), "--label OS.time --event OS"),
+        ("time", "censored", (0, 1), "--label time --event censored"),
     ],
 )
 def test_times_beside_events_of_any_kind_are_no_feature(inspected, ran, time, event, codes, way):
@@ -539,6 +540,8 @@ def test_times_beside_events_of_any_kind_are_no_feature(inspected, ran, time, ev
     answer = ran(inspection.way)
     assert event not in answer["selected"]
     assert not any("one value only" in warning for warning in answer["warnings"])
+    doubt = "1 is an event, 0 is censored; is it the other way round, as its name says?"
+    assert (doubt in inspection.said) == (event == "censored")
     if "OS" in event:
         assert "PFI, PFI.time: looks like an outcome" in inspection.said
 
