@@ -299,7 +299,9 @@ class Turf(WrappingSelector):
         p = data.n_features
         target = self.keep_count(p, max(1, int(np.ceil(0.1 * p - 1e-9))))
         columns = np.arange(p)
+        # Columns that are always kept come on top of the `size` best, which may include them.
         always = np.flatnonzero(np.zeros(p) if data.keep is None else data.keep)
+        size = p
         last = np.full(p, np.nan)
         rounds = np.zeros(p, dtype=np.int64)
         notes: tuple[str, ...] = ()
@@ -311,16 +313,14 @@ class Turf(WrappingSelector):
                 # later rounds would repeat the warnings for fewer columns
                 notes = selection.warnings
             last[columns], rounds[columns] = selection.scores[columns], t
-            if len(columns) <= target:
+            if size <= target:
                 break
             # A column without a score goes first.
             order = columns[rank_by_score(np.nan_to_num(last[columns], nan=-np.inf))]
-            stays = order[: max(target, len(columns) - self._dropped(len(columns)))]
-            before, columns = len(columns), np.union1d(stays, always)
-            if len(columns) == before:
-                break
+            size = max(target, size - self._dropped(size))
+            columns = np.union1d(order[:size], always)
             t += 1
-            run.progress(p - len(columns), p - target, "columns dropped")
+            run.progress(p - size, p - target, "columns dropped")
         scores = ranked_scores(last, rounds)
         ranked = rank_by_score(scores)
         return Selection(

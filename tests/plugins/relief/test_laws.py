@@ -359,6 +359,15 @@ def test_rounds_shrink_to_the_target_and_never_below(drop, top, sizes):
     assert len(selection.selected) == top
 
 
+def test_turf_drops_down_to_top_beside_columns_that_are_always_kept():
+    data = xor_data()
+    turf = Turf(base="relieff:k=5", drop=0.1, top=3)
+    worst = np.argsort(turf.select(data).scores)[:2]
+    kept = attrs.evolve(data, keep=np.isin(np.arange(data.n_features), worst))
+    chosen = turf.select(kept).selected
+    assert len(chosen) == 5 and set(worst) < set(chosen)
+
+
 def test_columns_rank_by_the_round_they_survived_then_by_score():
     selection = Turf(base="multisurf", drop=0.2, top=5).select(xor_data())
     rounds, last = selection.tables["round"], selection.tables["last_score"]
