@@ -272,6 +272,24 @@ def test_metrics_that_agree_are_one_line(runs):
     labels = [text.get_text() for text in panel.get_legend().get_texts()]
     assert "nogueira = kuncheva" in labels and "jaccard" in labels
     assert panel.get_xscale() == "log"
+    line = next(line for line in panel.lines if line.get_label() == "nogueira = kuncheva")
+    assert line.get_xdata().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_names_that_begin_alike_have_labels_that_differ():
+    long = tuple(f"concentration in serum after {k} hours, fasting" for k in range(5))
+    record = run("mim:top=3", Dataset.from_arrays(table().X, table().y, long))
+    panel = plots.ranked_scores(record).axes[0]
+    labels = [label.get_text() for label in panel.get_yticklabels()]
+    assert len(set(labels)) == 5 and max(map(len, labels)) <= 28
+
+
+def test_resamples_that_kept_nothing_are_no_picture(runs):
+    stage = runs["stability"].stages[-1]
+    kept = np.zeros_like(stage.tables["kept"])
+    empty = attrs.evolve(stage, tables={**stage.tables, "kept": kept})
+    with pytest.raises(RequestError, match="no feature that some resample kept"):
+        plots.bootstrap_matrix(attrs.evolve(runs["stability"], stages=[empty]))
 
 
 def test_what_was_not_kept_stands_below_what_was(runs):

@@ -27,7 +27,7 @@ from fsframe.show.plots.canvas import (
     VERMILLION,
     axes_for,
     drawable,
-    feature_label,
+    feature_labels,
     label_axis,
     lacks,
     legend_above,
@@ -51,6 +51,9 @@ from fsframe.text import printable
 
 _BINS = 10
 _CURVES = 8
+_SIZES = 401
+"""Sizes that a curve of stability shows at most: eight times fifty steps, so that every fiftieth is
+one of nine marks."""
 
 
 def evaluation_of(record: RunRecord) -> RecordedEvaluation:
@@ -463,7 +466,7 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
             panel.axhline(line, color=VERMILLION, lw=1.4, label=f"level: p = {tables.level:.3g}")
             panel.set_ylabel("−log₁₀ p")
             panel.set_ylim(bottom=0)
-        names = [feature_label(record, tables.columns[k]) for k in order]
+        names = feature_labels(record.feature_names[tables.columns[k]] for k in order)
         label_axis(panel.xaxis, places, names, rotation=90)
         panel.set_xlim(-0.7, len(order) - 0.3)
         if rest.size:
@@ -498,17 +501,20 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
     Raises
     ------
     RequestError
-        If no stage stores what its resamples kept.
+        If no stage stores what its resamples kept, or none of them kept a feature.
     """
     matrix, columns = _kept_matrix(record)
     often = matrix.mean(axis=0)
+    if not often.any():
+        raise lacks(record, "feature that some resample kept", "draw a run that keeps some")
     order = np.argsort(-often, kind="stable")
     order, rest = np.split(order[often[order] > 0], [most])
     rows = spread(len(matrix), 1000)
     with axes_for(ax, 2.0 + 0.2 * max(len(order), 6), 4.4) as (panel,):
         shown = matrix[np.ix_(rows, order)]
         panel.imshow(shown, cmap="Blues", vmin=0, vmax=1.25, aspect="auto", interpolation="nearest")
-        names = [f"{feature_label(record, columns[k])} {100 * often[k]:.0f} %" for k in order]
+        labels = feature_labels(record.feature_names[columns[k]] for k in order)
+        names = [f"{name} {100 * often[k]:.0f} %" for name, k in zip(labels, order, strict=True)]
         label_axis(panel.xaxis, range(len(order)), names, rotation=90)
         panel.set_xticks(np.arange(len(order) + 1) - 0.5, minor=True)
         panel.grid(which="minor", axis="x", color="white", lw=1.0)
@@ -572,12 +578,17 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
     ]
     with axes_for(ax, 6.4, 3.8) as (panel,):
         length = len(groups[0][1])
-        # Evenly spaced on the logarithmic axis.
-        steps = np.unique(np.round(np.geomspace(1, length, min(length, 400))).astype(int)) - 1
+        # Many sizes, and the marks, are evenly spaced on the logarithmic axis.
+        steps, marks = (
+            np.unique(np.round(np.geomspace(1, length, count)).astype(int)) - 1
+            for count in (_SIZES, 9)
+        )
+        if length <= _SIZES:
+            steps = np.arange(length)
         for number, (names, values) in enumerate(groups):
             shown = np.where(drawable(values[steps]), values[steps], np.nan)
-            every, label = max(1, len(steps) // 8), short(" = ".join(names), 60)
-            panel.plot(steps + 1, shown, **look(number), lw=1.6, ms=4, markevery=every, label=label)
+            style = {**look(number), "lw": 1.6, "ms": 4, "label": short(" = ".join(names), 60)}
+            panel.plot(steps + 1, shown, markevery=np.isin(steps, marks), **style)
         if corrected:
             label = f"chance ({short(', '.join(corrected), 40)})"
             panel.axhline(0, color="black", lw=0.8, ls=":", label=label)

@@ -17,7 +17,7 @@ from fsframe.show.plots.canvas import (
     axes_for,
     colour_bar,
     drawable,
-    feature_label,
+    feature_labels,
     inside,
     label_axis,
     lacks,
@@ -31,7 +31,7 @@ from fsframe.show.plots.canvas import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import convergence as cost_of
 from fsframe.table.dataset import Dataset
-from fsframe.text import did_you_mean, printable
+from fsframe.text import did_you_mean
 
 Floats = NDArray[np.float64]
 
@@ -82,8 +82,7 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
             first.plot(*end, "o", color=colour, mfc=face, ms=6, zorder=3)
             if boundless[row]:
                 first.annotate("∞", end, (6, 0), textcoords="offset points", va="center")
-        names = [printable(name, longest=28) for name in shown.columns["feature"]]
-        label_axis(first.yaxis, places, names)
+        label_axis(first.yaxis, places, feature_labels(shown.columns["feature"]))
         first.tick_params(axis="y", length=0)
         first.axvline(0, color="black", lw=0.8)
         stage = [s for s in record.stages if s.selection is not None][-1]
@@ -181,7 +180,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
                     at = -place + 0.4 - band * (number + 0.5)
                     _strip(panel, of_class, at, band, number)
             panel.axhline(-place - 0.5, color="#D9D9D9", lw=0.6)
-        names = [feature_label(record, column) for column in columns]
+        names = feature_labels(record.feature_names[column] for column in columns)
         label_axis(panel.yaxis, -np.arange(len(columns), dtype=float), names)
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(-len(columns) + 0.5, 0.5)
@@ -266,7 +265,7 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         cmap, lowest = ("PuOr_r", -limit) if signed else ("Blues", 0.0)
         image = panel.imshow(matrix, cmap=cmap, vmin=lowest, vmax=limit)
         if m <= _LABELLED:
-            names = [feature_label(record, column) for column in columns]
+            names = feature_labels(record.feature_names[column] for column in columns)
             label_axis(panel.xaxis, range(m), names, rotation=90)
             label_axis(panel.yaxis, range(m), names)
             if signed:
@@ -371,8 +370,7 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             colour, dashes = (BLUE, "-") if significant else (GREY, "--")
             panel.plot(*curve.T, color=colour, lw=width, ls=dashes, alpha=0.8)
         panel.plot(*at.T, "o", color="black", ms=6, zorder=3)
-        for k, name_of in enumerate(names):
-            label = printable(name_of, longest=28)
+        for k, label in enumerate(feature_labels(names)):
             panel.text(*1.06 * at[k], label, **_around(angle[k], len(names)))
         room = 1.1 + 0.055 * max(min(28, len(n)) for n in names)
         height = 0.3 * room if flat else room if len(names) > _UPRIGHT else 1.25
@@ -432,7 +430,8 @@ def pair_picture(
             _odds(panel, data, x, y, known)
         else:
             _scatter(panel, data, x, y, np.flatnonzero(known))
-        panel.set(xlabel=feature_label(record, a), ylabel=feature_label(record, b))
+        along, up = feature_labels([record.feature_names[a], record.feature_names[b]])
+        panel.set(xlabel=along, ylabel=up)
         for text in (panel.xaxis.label, panel.yaxis.label):
             text.set_parse_math(False)
         return panel.figure
