@@ -197,8 +197,9 @@ def _with_labels(table: Table, path: Path, kind: str, form: Form, label: str | i
     # The commas of one column of numbers must not separate two.
     decimal = "," if table.decimal == "," else None
     other = _opened(form.labels, path, form, decimal=decimal)
-    if other.n_rows == rows - 1:
-        # The first label was taken as a name, since it occurs only once.
+    if other.n_rows == rows - 1 and (len(other.names) > 1 or not other.names[0][:1].isalpha()):
+        # The first label was taken as a name, since it occurs only once. A word that does is one:
+        # as a label it would be the only one of its class.
         other = _opened(form.labels, path, form, decimal=decimal, header=False)
     file, width = other.path, len(other.names)
     cells = [[unquote(cell) for cell in row] for row in other.rows(range(width))]

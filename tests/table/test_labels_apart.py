@@ -134,6 +134,9 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     Path("short.txt").write_text("a\nb\na\n")
     with pytest.raises(DataError, match=r"short.txt has 3 rows, and .*X.csv has 36"):
         read("X.csv", labels="short.txt")
+    Path("one_less.csv").write_text("\n".join(["kind", *KINDS[1:]]))
+    with pytest.raises(DataError, match=r"one_less.csv has 35 rows, and .*X.csv has 36"):
+        read("X.csv", labels="one_less.csv")
     polars.DataFrame({"id": range(N), "kind": KINDS}).write_csv("named.csv")
     with pytest.raises(DataError, match=r"named.csv has 2 columns.*--samples"):
         read("X.csv", labels="named.csv")
