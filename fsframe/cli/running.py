@@ -471,6 +471,8 @@ FIRST_LINE = "# fsframe log"
 """The first line of a log: later commands append only to a file that begins with it."""
 
 LOG = logging.getLogger("fsframe.run")
+# Without a handler, Python writes errors to stderr; commands may fail before runs are imported.
+LOG.addHandler(logging.NullHandler())
 
 
 def check_log(

@@ -8,6 +8,8 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -329,6 +331,10 @@ def test_a_second_process_on_one_run_file_learns_who_holds_it(telling, folder):
 
 def test_nothing_to_resume_is_reported(folder):
     assert "nothing to resume" in fsframe(folder, "resume", RUN).err
+    # In a process that has not imported runs, which log errors.
+    program = "from fsframe.cli import main; main(['resume', 'nothing.h5'])"
+    told = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True)
+    assert told.returncode == 5 and told.stderr.count(b"nothing to resume") == 1
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
     assert "already finished" in again.err
