@@ -55,7 +55,8 @@ def methods_paragraph(record: RunRecord) -> str:
 def _sentences_of_run(record: RunRecord) -> Iterator[str]:
     data = record.data
     size = f"{record.n_samples} samples and {record.n_features} features"
-    classes = f"{len(data.class_names)} classes" if data.class_names else "a number"
+    other = "times until an event" if data.task == "survival" else "a number"
+    classes = f"{len(data.class_names)} classes" if data.class_names else other
     label = f" (label {printable(data.label)}, {classes})" if data.label else ""
     sha256 = f"the SHA-256 of its values is {printable(data.sha256)}"
     yield f"The table {printable(data.name)} has {size}{label}; {sha256}."

@@ -174,6 +174,7 @@ def test_tables_name_the_column_of_events(tmp_path):
                     ["report", str(out), "-o", str(tmp_path / "r.html")],
                     ["inspect", *options[1:]]):  # fmt: skip
         assert run(*command).code == 0, command
+    assert "(label days, times until an event)" in (tmp_path / "r.html").read_text()
     for event, told in (
         ("a", "must be 1 (observed) or 0 (censored)"),
         ("ded", "Did you mean `dead`"),
