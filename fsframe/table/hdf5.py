@@ -149,12 +149,17 @@ class Hdf5Arrays(contextlib.AbstractContextManager["Hdf5Arrays"]):
             raise DataError(
                 f"{path} is an HDF5 file that is damaged, or in use by a writer: {error}"
             ) from None
-        if "encoding-type" in self._file.attrs and "stages" in self._file:
+        try:
+            with self._reading("its root group"):
+                is_run = "encoding-type" in self._file.attrs and "stages" in self._file
+            if is_run:
+                raise DataError(
+                    f"{path} is a run file of fsframe, not a table: `fsframe show` prints it, with "
+                    "the table that it was made from"
+                )
+        except DataError:
             self._file.close()
-            raise DataError(
-                f"{path} is a run file of fsframe, not a table: `fsframe show` prints it, with the "
-                "table that it was made from"
-            )
+            raise
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
@@ -164,7 +169,7 @@ class Hdf5Arrays(contextlib.AbstractContextManager["Hdf5Arrays"]):
         try:
             with no_hdf5_plugins():
                 names = sorted(self._file)
-        except (OSError, RuntimeError, ValueError, TypeError) as error:
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
             return f"members that cannot be listed ({error})"
         return ", ".join(f"/{name}" for name in names[:10]) or "nothing"
 

@@ -136,6 +136,22 @@ def test_damaged_array_files_raise_data_errors(save, position):
         read(path)
 
 
+def test_an_hdf5_file_whose_root_group_lies_elsewhere_is_reported(tmp_path):
+    path = tmp_path / "t.h5"
+    with h5py.File(path, "w") as file:
+        file["X"], file["y"] = X, Y.tolist()
+    # In the superblock, where the address of the root group stands.
+    content = bytearray(path.read_bytes())
+    refused = 0
+    for place in range(64, 128):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        try:
+            read(path)
+        except DataError as error:
+            refused += "its root group cannot be read" in str(error)
+    assert refused
+
+
 def test_files_that_are_something_else_are_reported(tmp_path):
     for name in ("t.npz", "t.h5"):
         (tmp_path / name).write_text("a,b\n1,2\n")
