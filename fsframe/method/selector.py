@@ -431,12 +431,15 @@ class Selector(Method):
             )
         adjusted = data.covariates
         if adjusted is not None and not adjusted.handled and not self.adjusts():
-            others = selectors_that(lambda method: bool(method.adjusts()))
+            others = selectors_that(
+                lambda method: method.uses_label and data.task in method.tasks and method.adjusts()
+            )
+            instead = f"use a method with conditional or partial relevance ({others}), or "
             after = selectors_that(lambda method: bool(method.adjusts_base()), wrapping=True)
             yield (
-                f"{name} cannot adjust for {', '.join(adjusted.names)} (--adjust): use a method "
-                f"with conditional or partial relevance ({others}), or "
-                f"after it a stage that permutes labels within strata ({after})"
+                f"{name} cannot adjust for {', '.join(adjusted.names)} (--adjust): "
+                f"{instead if others else ''}add after it a stage that permutes labels within "
+                f"strata ({after})"
             )
         for role, columns in data.sides.items():
             if role not in self.honours:

@@ -120,6 +120,13 @@ def test_classifiers_refuse_times_by_name(name):
         fsframe.classifiers[name]().fit(tables.survival())
 
 
+def test_only_what_takes_times_is_proposed_to_adjust_for_covariates():
+    data = tables.survival()
+    last = data.feature_names[-1]
+    with pytest.raises(DataError, match=r"\(--adjust\): add after it a stage .*\(npfs\)$"):
+        fsframe.Chain.parse("cox-score").run(data.with_roles(adjust=last))
+
+
 def test_evaluate_stability_and_npfs_go_by_concordance():
     data = tables.survival()
     evaluation = fsframe.evaluate("cox-score:top=2 cox", data, folds=4, repeats=2)
