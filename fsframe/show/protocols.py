@@ -272,6 +272,18 @@ def _kept(evaluation: Evaluation) -> Rows:
     return ["", "", ""], rows, {1}
 
 
+def direction(name: str) -> str:
+    """What to know of the values of a stability metric: that smaller ones are better, or nothing.
+
+    >>> direction("canberra:depth=5"), direction("kuncheva"), direction("unknown")
+    ('a distance, 0 if all agree', '', '')
+    """
+    kind = name.partition(":")[0]
+    if kind not in stability_metrics or stability_metrics[kind].larger_is_stabler:
+        return ""
+    return "a distance, 0 if all agree"
+
+
 class ShownStability:
     """A stability study in every form, with the attributes and methods of an evaluation's."""
 
@@ -281,7 +293,10 @@ class ShownStability:
         self.recorded, self.base, self._kept = study, study.base, study.tables.kept
         self.repeated = f"{counted(len(self._kept), 'resample')} ({study.resample})"
         self.title = "How stable the choice is"
-        rows = [[m.name, number_text(m.value, 3), interval_text(m.interval)] for m in metrics]
+        rows = [
+            [m.name, number_text(m.value, 3), interval_text(m.interval) or direction(m.name)]
+            for m in metrics
+        ]
         self.tables = {"measures": (["metric", "stability", ""], rows, {1})}
         self.plot = "stability" if self._sized else "bootstraps"
 

@@ -14,6 +14,7 @@ from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import Statement, rank_by_score
 from fsframe.registry import Offer, Registry, find_offer, selectors, stability_metrics
+from fsframe.show.protocols import direction
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.text import counted, interval_text, number_text, printable, some_of
@@ -228,7 +229,9 @@ def heading(record: RunRecord) -> str:
         return f"{name}: {measure_words(leading.name)} {leading.mean:.2f} on held-out rows"
     if isinstance(protocol, RecordedStability):
         metric = protocol.tables.metrics[0]
-        return f"{name}: stability {metric.value:.2f} ({printable(metric.name)})"
+        value = f"{metric.value:.2f}" if np.isfinite(metric.value) else "undefined"
+        what = "distance" if direction(metric.name) else "stability"
+        return f"{name}: {what} {value} ({printable(metric.name)})"
     if not record.selected.size:
         return f"{name}: none of {record.n_features} features kept"
     return f"{name}: {record.selected.size} of {record.n_features} features kept"
@@ -385,7 +388,9 @@ def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, 
     offer = known_offer(metric.name.partition(":")[0], stability_metrics)
     fleiss = getattr(offer and offer.entry, "fleiss", False)
     word = f": {_alike(metric.value)}" if fleiss else ""
-    return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
+    known = direction(metric.name)
+    named = f"{printable(metric.name)} ({known})" if known else printable(metric.name)
+    return first, f"Stability by {named} is {metric.value:.2f}{bounds}{word}."
 
 
 def measure_words(name: str) -> str:

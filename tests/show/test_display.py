@@ -19,6 +19,7 @@ from fsframe.chains.chain import Chain
 from fsframe.method.run import Progress
 from fsframe.show.display import protocol_csv, protocol_object, result_lines, result_object
 from fsframe.show.progress import Pace, ProgressBars, in_notebook
+from fsframe.show.verdicts import heading, verdict
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 from fsframe.text import html_table, printable, remark, shown_width, table_lines, ticking
@@ -89,6 +90,18 @@ def test_a_stability_study_is_written_by_metric_and_set_size(tmp_path: Path) -> 
     assert float(by_size[1][2]) == told["nogueira"]["by_size"][1]
     # A metric of rankings has no sizes.
     assert [line.split(",")[1] for line in lines if line.startswith("spearman")] == [""]
+
+
+@pytest.mark.parametrize(
+    ("study", "title", "told"),
+    [("mim:top=2',metric=[canberra]", "distance 0.", "(a distance, 0 if all agree)"),
+     ("anova-f:alpha=0.0001'", "stability undefined (nogueira)", "is not defined")],
+)  # fmt: skip
+def test_distances_and_undefined_values_are_told_from_stabilities(study, title, told) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    chain = Chain.parse(f"stability-study:n=2,base='{study}")
+    record = chain.run(Dataset.from_arrays(X, np.arange(30) % 2), seed=1)
+    assert title in heading(record) and told in verdict(record)[1]
 
 
 def test_an_effect_within_its_error_beside_a_small_p_is_explained() -> None:
