@@ -130,6 +130,15 @@ def test_the_output_in_the_readme_is_that_of_its_command(examples: Path) -> None
         assert found, part
 
 
+def test_commands_with_the_names_of_their_run_files_are_accepted(examples: Path) -> None:
+    shutil.copy(ROOT / "examples" / "parkinsons.csv", examples / "data.csv")
+    text = (ROOT / "docs" / "chains.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `fsframe (.*?)` \| `data\.\S*\.h5` \|$", text, re.M)
+    assert len(rows) > 2
+    for row in rows:
+        assert fsframe(*shlex.split(row), "--dry-run", cwd=examples).code == 0, row
+
+
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 _SHOWN = re.compile(r"^```text\n(\$ fsframe .*?)^```$", re.M | re.S)
 _DIFFERS = re.compile(
