@@ -178,6 +178,8 @@ def test_wrong_requests_say_what_there_is(runs):
         draw("scores", [runs["npfs"]] * 2)
     with pytest.raises(RequestError, match="needs the table"):
         draw("classes", [runs["npfs"]])
+    with pytest.raises(RequestError, match=r"evaluate with --curve auto$"):
+        draw("sizes", runs["evaluations"][1:])
     with pytest.raises(RequestError, match="takes no pair"):
         draw("scores", [runs["npfs"]], pair=("a", "b"))
     with pytest.raises(DataError, match="not the table"):

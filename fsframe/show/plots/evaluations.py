@@ -119,7 +119,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
     recorded = evaluation_of(record)
     evaluation, quality = recorded.evaluation, axis_name(_leading([recorded]))
     if not evaluation.curve:
-        raise lacks(record, "accuracy by number of features", "evaluate with --curve")
+        raise lacks(record, "accuracy by number of features", "evaluate with --curve auto")
     sizes = [point.size for point in evaluation.curve]
     ticks = [sizes[k] for k in spread(len(sizes), 20)]
     with axes_for(ax, 6.2, 3.6) as (panel,):
