@@ -156,6 +156,18 @@ def test_compare_keeps_a_table_called_like_its_results(call: Call, here: Path) -
     assert call(asked.format("small.csv")).code == 0, "its own results are made anew"
 
 
+def test_compare_proposes_no_options_that_fit_one_of_its_tables_only(
+    call: Call, here: Path
+) -> None:
+    rows = [f"{k % 2},{k / 7},{k % 5 + k / 9}" for k in range(30)]
+    (here / "other.csv").write_text("\n".join(["class,a,b", *rows]))
+    asked = "compare mim:top=1 mim on {} --folds 2 --repeats 1 -q"
+    assert "  fsframe compare" in call(asked.format("other.csv")).err
+    done = call(asked.format("small.csv other.csv"))
+    assert done.code == 4 and "fsframe compare" not in done.err
+    assert "`fsframe study`" in done.err and '\n  label = "class"' in done.err
+
+
 def test_new_plugin_writes_into_no_file_and_no_device(call: Call, here: Path) -> None:
     (here / "dangling").symlink_to(here / "nowhere" / "else")
     for name in (os.devnull, "small.csv", "dangling"):

@@ -13,7 +13,13 @@ import click
 
 from fsframe import execution, storage
 from fsframe.atomic import check_destination
-from fsframe.cli.options import engine_options, fold_options, reading_arguments, reading_options
+from fsframe.cli.options import (
+    engine_options,
+    fold_options,
+    reading_arguments,
+    reading_options,
+    ways_as_lines,
+)
 from fsframe.cli.running import (
     Reporter,
     check_log,
@@ -33,7 +39,7 @@ from fsframe.cli.terminal import (
     say_json,
     say_lines,
 )
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
@@ -126,7 +132,15 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     check_log(options["log"], [*found_paths, csv_out], folder)
 
     def study_table(path: Path, source: str) -> StudyTable:
-        table = read(path, **reading_arguments(**options))
+        try:
+            table = read(path, **reading_arguments(**options))
+        except UntidyTableError as error:
+            if len(found_paths) == 1:
+                raise
+            # Options that settle it for this table may not fit the others.
+            apart = "options hold for all tables; in a file for `fsframe study` each has its own"
+            lines = [error.problem, *ways_as_lines(error, (), None), apart]
+            raise DataError("\n".join(lines)) from None
         return StudyTable(name=table.name, data=table, path=path, source=source)
 
     reading = [partial(study_table, *each) for each in zip(found_paths, paths, strict=True)]
