@@ -401,7 +401,8 @@ class Selector(Method):
         if ignored:
             yield (
                 f"{name} cannot keep rows of one {data.group_name!r} together: "
-                f"{ignored}; leave the groups out (--groups), or use a method that honours them"
+                f"{ignored}; leave the groups out and their column too (--drop {data.group_name}), "
+                "or use a method that honours them"
             )
         if data.keep is not None and not self.takes_kept:
             yield (
