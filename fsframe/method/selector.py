@@ -401,8 +401,8 @@ class Selector(Method):
         if ignored:
             yield (
                 f"{name} cannot keep rows of one {data.group_name!r} together: "
-                f"{ignored}; leave the groups out and their column too (--drop {data.group_name}), "
-                "or use a method that honours them"
+                f"{ignored}; leave out the groups (--groups) and their column (--drop "
+                f"{data.group_name}), or use a method that honours them"
             )
         if data.keep is not None and not self.takes_kept:
             yield (
