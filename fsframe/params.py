@@ -135,12 +135,12 @@ def number_to_keep(default: str, order: str = "") -> Any:
 
 
 def ties_of_neighbours() -> Any:
-    """The parameter `ties` of a predictor by nearest neighbours."""
+    """The parameter `ties` of methods with k nearest neighbours."""
     return param(
         "share",
-        choice("share", "order"),
-        help="What rows do that are equally near where some of them are among the k: they share "
-        "the votes that are left, or the first in the table take them.",
+        choice("share", "index"),
+        help="Rows tied at the k-th distance share the remaining places, or are taken in row "
+        "order.",
     )
 
 

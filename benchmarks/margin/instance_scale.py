@@ -40,7 +40,7 @@ def accuracy(method: fsframe.Selector, data: fsframe.Dataset, repeats: int = 4) 
             train = data.take_rows(np.flatnonzero(folds != fold))
             found = method.select(train, seed=repeat)
             # feature weights only: one neighbour's vote does not depend on instance weights
-            fitted = fsframe.classifiers["weighted-knn"](k=1, ties="order").fit(train, found)
+            fitted = fsframe.classifiers["weighted-knn"](k=1, ties="index").fit(train, found)
             held = folds == fold
             right += int((fitted.predict(data.X[held]) == data.y[held]).sum())
     return right / (repeats * data.n_samples)

@@ -54,7 +54,7 @@ BLOCK, KEPT = 2048, 1 << 27
 """Pairs of rows in a block; bytes of products that are kept from one pass to the next."""
 CHAINS = {
     "two-way": "immigrate:sigma=cv,top=1.0 margin",
-    "relieff": "relieff:top=3 knn:k=5,ties=order",
+    "relieff": "relieff:top=3 knn:k=5,ties=index",
 }
 
 

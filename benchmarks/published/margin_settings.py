@@ -32,8 +32,8 @@ OTHERS = {
     "σ=1": f"{ONE} margin",
     "whole steps": f"{ONE},line-search=false,max-iter=10 margin",
     "random start": f"{ONE},start=random margin",
-    "1-NN by weights": f"{ONE} weighted-knn:k=1,ties=order",
-    "3-NN by weights": f"{ONE} weighted-knn:k=3,ties=order",
+    "1-NN by weights": f"{ONE} weighted-knn:k=1,ties=index",
+    "3-NN by weights": f"{ONE} weighted-knn:k=3,ties=index",
 }
 BEFORE = f"{ONE},standardize=false margin:standardize=false"
 PACKAGE_STEP = "update=psd-clip,line-search=false"

@@ -25,8 +25,8 @@ from fsframe.table.dataset import Dataset
 NEARLY_CONSTANT = "lym_nodes_dimin"
 SETTING = (2.0, True)
 NEAREST = {
-    "1NN": "knn:k=1,standardize=false,ties=order",
-    "3NN": "knn:k=3,standardize=false,ties=order",
+    "1NN": "knn:k=1,standardize=false,ties=index",
+    "3NN": "knn:k=3,standardize=false,ties=index",
 }
 CODED = ("1NN", "3NN", "NBC", "LDA", "DT", "ADB", "RF")
 

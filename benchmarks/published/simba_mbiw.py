@@ -21,9 +21,9 @@ from fsframe.evaluation.summary import Evaluation
 from fsframe.registry import stability_metrics
 
 CHAINS = {
-    "simba": "simba:top=1.0 weighted-knn:ties=order",
-    "order": "simba-mbiw:strategy=order,top=1.0 weighted-knn:ties=order",
-    "sample": "simba-mbiw:strategy=sample,top=1.0 weighted-knn:ties=order",
+    "simba": "simba:top=1.0 weighted-knn:ties=index",
+    "order": "simba-mbiw:strategy=order,top=1.0 weighted-knn:ties=index",
+    "sample": "simba-mbiw:strategy=sample,top=1.0 weighted-knn:ties=index",
 }
 # Our file and what the paper's Table 1 calls it; those it has under 4 MB, as data/README says.
 SETS = {

@@ -40,7 +40,7 @@ SIZES = "30"
 CHOSEN = 50
 FOLDS = 5
 CLASSIFIERS = {
-    "knn": "knn:k=5,ties=order",
+    "knn": "knn:k=5,ties=index",
     "svm": "sklearn:estimator=LinearSVC,options='{\"random_state\":0}',standardize=true",
     "bayes": "sklearn:estimator=GaussianNB",
 }

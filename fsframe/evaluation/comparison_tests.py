@@ -240,11 +240,16 @@ def mean_ranks(results: Floats) -> Floats:
 
 
 def _ranks(results: Floats) -> Floats:
+    """The rank of each method on each data set, (n_sets, n_methods); 1 is best."""
     return np.vstack([scipy.stats.rankdata(-_rounded(row, _unit(row))) for row in results])
 
 
 def _friedman_p(ranks: Floats) -> float:
-    """Friedman's test of equal methods, corrected for ties; scipy's refuses two methods."""
+    """p of Friedman's test of equal methods, by χ², from their ranks (n_sets, n_methods).
+
+    Corrected for ties (Conover 1999, Practical Nonparametric Statistics, §5.8); scipy's refuses two
+    methods.
+    """
     n_sets, n_methods = ranks.shape
     expected = (n_methods + 1) / 2
     spread = float(((ranks - expected) ** 2).sum())
@@ -269,14 +274,15 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     with Holm's adjustment, since Nemenyi's verdict on two methods depends on the others.
     """
     n_sets, n_methods = results.shape
-    ranks = mean_ranks(results)
+    ranks = _ranks(results)
+    means = np.asarray(ranks.mean(axis=0))
     q = float(scipy.stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
     return CriticalDifference(
-        mean_ranks=ranks,
-        friedman_p=_friedman_p(_ranks(results)),
+        mean_ranks=means,
+        friedman_p=_friedman_p(ranks),
         difference=q * float(np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets))),
         level=level,
-        groups=_groups_without_difference(ranks, wilcoxon_holm(results), level),
+        groups=_groups_without_difference(means, wilcoxon_holm(results), level),
     )
 
 

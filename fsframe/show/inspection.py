@@ -38,6 +38,7 @@ from fsframe.table.label_guess import (
 from fsframe.table.read import contents, read
 from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, as_keys, only, spelled_out
+from fsframe.table.side_columns import DOUBTED_EVENTS
 from fsframe.text import some_of
 
 _BINS_OF_PARTS = 10
@@ -175,9 +176,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
             except FsframeError as error:
                 refused = str(error)
         about_reading = (
-            text
-            for text in data.warnings
-            if "read as numbers" in text or "as its name says" in text
+            text for text in data.warnings if "read as numbers" in text or DOUBTED_EVENTS in text
         )
         findings += [Finding((), text) for text in (*about_reading, *repeated_rows(data))]
         findings += findings_in(data)

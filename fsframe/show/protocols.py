@@ -272,10 +272,10 @@ def _kept(evaluation: Evaluation) -> Rows:
     return ["", "", ""], rows, {1}
 
 
-def direction(name: str) -> str:
-    """What to know of the values of a stability metric: that smaller ones are better, or nothing.
+def distance_note(name: str) -> str:
+    """What to know of a stability metric that is a distance; empty for others.
 
-    >>> direction("canberra:depth=5"), direction("kuncheva"), direction("unknown")
+    >>> distance_note("canberra:depth=5"), distance_note("kuncheva"), distance_note("unknown")
     ('a distance, 0 if all agree', '', '')
     """
     kind = name.partition(":")[0]
@@ -294,7 +294,7 @@ class ShownStability:
         self.repeated = f"{counted(len(self._kept), 'resample')} ({study.resample})"
         self.title = "How stable the choice is"
         rows = [
-            [m.name, number_text(m.value, 3), interval_text(m.interval) or direction(m.name)]
+            [m.name, number_text(m.value, 3), interval_text(m.interval) or distance_note(m.name)]
             for m in metrics
         ]
         self.tables = {"measures": (["metric", "stability", ""], rows, {1})}

@@ -14,7 +14,7 @@ from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import Statement, rank_by_score
 from fsframe.registry import Offer, Registry, find_offer, selectors, stability_metrics
-from fsframe.show.protocols import direction
+from fsframe.show.protocols import distance_note
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.text import counted, interval_text, number_text, printable, some_of
@@ -230,7 +230,7 @@ def heading(record: RunRecord) -> str:
     if isinstance(protocol, RecordedStability):
         metric = protocol.tables.metrics[0]
         value = f"{metric.value:.2f}" if np.isfinite(metric.value) else "undefined"
-        what = "distance" if direction(metric.name) else "stability"
+        what = "distance" if distance_note(metric.name) else "stability"
         return f"{name}: {what} {value} ({printable(metric.name)})"
     if not record.selected.size:
         return f"{name}: none of {record.n_features} features kept"
@@ -388,8 +388,8 @@ def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, 
     offer = known_offer(metric.name.partition(":")[0], stability_metrics)
     fleiss = getattr(offer and offer.entry, "fleiss", False)
     word = f": {_alike(metric.value)}" if fleiss else ""
-    known = direction(metric.name)
-    named = f"{printable(metric.name)} ({known})" if known else printable(metric.name)
+    note = distance_note(metric.name)
+    named = f"{printable(metric.name)} ({note})" if note else printable(metric.name)
     return first, f"Stability by {named} is {metric.value:.2f}{bounds}{word}."
 
 

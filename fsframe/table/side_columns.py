@@ -243,6 +243,8 @@ _CENSORED = frozenset({
     "0", "censored", "alive", "living", "survived", "no event", "no relapse", "no recurrence",
     "no progression", "disease free", "event free", "none", "no", "false",
 })  # fmt: skip
+DOUBTED_EVENTS = "is it the other way round, as its name says?"
+"""Part of the note on a column of events whose name denies what 1 means."""
 _NUMBERED = re.compile(r"([01])\s*[:=-]\s*\S.*")
 
 
@@ -298,7 +300,7 @@ def events_of(
         If the texts or levels are not understood.
     """
     opposite = bool(CENSORING.intersection(name_words(name)))
-    doubt = "; is it the other way round, as its name says? Then swap them in the file" * opposite
+    doubt = f"; {DOUBTED_EVENTS} Then swap them in the file" * opposite
     if levels is not None:
         texts = ["" if value != value else levels[int(value)] for value in values.tolist()]
     elif values.dtype.kind in "OU":

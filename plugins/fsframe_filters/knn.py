@@ -32,9 +32,9 @@ class Knn(Classifier):
     distance : {"euclidean", "manhattan"}
     standardize : bool
         Scale columns to mean 0 and standard deviation 1, learned from the training rows.
-    ties : {"share", "order"}
-        What rows do that are equally near (within a relative 1e-10) where some of them are among
-        the k: they share the votes that are left, or the first in the table take them.
+    ties : {"share", "index"}
+        Whether rows tied at the k-th distance (within a relative 1e-10) share the remaining places,
+        or are taken in row order.
 
     Notes
     -----
@@ -56,7 +56,7 @@ class Knn(Classifier):
     >>> Knn(k=1).fit(data).predict_labels([[2.0], [8.0]])
     ['a', 'b']
     >>> few = Dataset.from_arrays([[0.0], [0.0], [0.0], [1.0]], ["a", "b", "b", "a"])
-    >>> [Knn(ties=ties).fit(few).predict_labels([[0.0]]) for ties in ("share", "order")]
+    >>> [Knn(ties=ties).fit(few).predict_labels([[0.0]]) for ties in ("share", "index")]
     [['b'], ['a']]
     >>> numbers = Dataset.from_arrays([[0.0], [1.0], [9.0]], [0.5, 1.5, 7.0])
     >>> Knn(k=2).fit(numbers).predict([[0.4]])
@@ -141,16 +141,22 @@ class _Nearest:
                 first = rank_by_score(-distance, self.k)
                 earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
                 taken = np.clip(self.k - earlier, 0.0, self.votes[first])
-                if self.ties == "share":
-                    last = distance[first[np.flatnonzero(taken)[-1]]]
-                    tied = np.flatnonzero(np.abs(distance - last) <= TIE * last)
-                    if tied.size > 1:
-                        inner = ~np.isin(first, tied)
-                        left = self.k - taken[inner].sum()
-                        votes = self.votes[tied] * min(1.0, left / self.votes[tied].sum())
-                        first = np.concatenate([first[inner], tied])
-                        taken = np.concatenate([taken[inner], votes])
-                yield first, taken
+                yield (
+                    (first, taken) if self.ties == "index" else self._shared(distance, first, taken)
+                )
+
+    def _shared(
+        self, distance: NDArray[np.float64], first: NDArray[np.intp], taken: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The nearest rows and their votes, those tied with the last one sharing what is left."""
+        last = distance[first[np.flatnonzero(taken)[-1]]]
+        tied = np.flatnonzero(np.abs(distance - last) <= TIE * last)
+        if tied.size == 1:
+            return first, taken
+        nearer = ~np.isin(first, tied)
+        left = self.k - taken[nearer].sum()
+        votes = self.votes[tied] * min(1.0, left / self.votes[tied].sum())
+        return np.append(first[nearer], tied), np.append(taken[nearer], votes)
 
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distances from scaled rows to the training rows, (m, n)."""

@@ -591,9 +591,9 @@ class WeightedKnn(Classifier):
         Number of neighbours.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
-    ties : {"share", "order"}
-        What rows do that are equally near where some of them are among the k: they share the votes
-        that are left, or the first in the table take them.
+    ties : {"share", "index"}
+        Whether rows tied at the k-th distance share the remaining places, or are taken in row
+        order.
 
     Notes
     -----

@@ -45,16 +45,6 @@ def decay_parameter() -> Any:
     )
 
 
-def ties_parameter() -> Any:
-    """The parameter `ties` of methods with k neighbours per class."""
-    return param(
-        "share",
-        choice("share", "index"),
-        help="Instances tied at the k-th distance share the remaining places, or are taken in "
-        "row order.",
-    )
-
-
 @attrs.frozen(kw_only=True)
 class ReliefParameters(Selector):
     """Parameters of scoring and of neighbourhoods, used by `ReliefSelector`."""

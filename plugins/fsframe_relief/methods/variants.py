@@ -17,7 +17,7 @@ from fsframe.kernels import fits_in_threads
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
-from fsframe.params import choice, integer, optional, param
+from fsframe.params import choice, integer, optional, param, ties_of_neighbours
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
 from fsframe_relief.engine.columns import (
@@ -42,7 +42,6 @@ from fsframe_relief.methods.problem import (
     make_target,
     row_order,
     table_values,
-    ties_parameter,
     with_target,
 )
 
@@ -448,7 +447,7 @@ class Relieff(ReliefSelector):
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
     decay: float = decay_parameter()
-    ties: str = ties_parameter()
+    ties: str = ties_of_neighbours()
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
@@ -503,7 +502,7 @@ class Rrelieff(ReliefSelector):
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
     decay: float = decay_parameter()
-    ties: str = ties_parameter()
+    ties: str = ties_of_neighbours()
 
     def rule(self) -> Rule:
         return Nearest(k=self.k, weighting=self.weighting, decay=self.decay, ties=self.ties)

@@ -488,7 +488,7 @@ def test_without_standardizing_the_units_decide():
 @pytest.mark.parametrize(
     ("k", "ties", "shares"),
     [
-        (1, "order", [0, 1]),
+        (1, "index", [0, 1]),
         (1, "share", [2 / 3, 1 / 3]),
         (2, "share", [2 / 3, 1 / 3]),
         (3, "share", [2 / 3, 1 / 3]),
