@@ -280,7 +280,8 @@ class Sheet(Table):
     def zero_padded(self) -> set[int]:
         # The first block is enough: where codes are padded, many begin with a zero.
         block = next(self._blocks(), b"")
-        if not re.search(rb'(?:^|[\n "]|%b)0[0-9]' % re.escape(bytes([self.sign])), block):
+        # A class of characters at the beginning: an alternative there takes thrice as long.
+        if not re.search(rb'[\n "%b]0[0-9]' % re.escape(bytes([self.sign])), b"\n" + block):
             return set()
         columns = next(self._columns_of_blocks(range(self.n_fields)))
         found = (any(map(_PADDED.fullmatch, _unquoted(cells))) for cells in columns)
