@@ -91,6 +91,19 @@ def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
         chain.run(determined, seed=1)
 
 
+@pytest.mark.parametrize("others", [[], ["site"]])
+def test_permuted_labels_follow_a_number_as_the_true_ones_do(others):
+    # Features that follow the number, and the label only through it, would look relevant otherwise.
+    rng = np.random.default_rng(5)
+    age, site = rng.normal(size=1000), rng.integers(0, 3, size=1000)
+    y = (age + 0.3 * rng.normal(size=1000) > 0).astype(int)
+    data = Dataset.from_arrays(np.column_stack([age, site, age]), y, ["x", "site", "age"])
+    adjusted = data.with_roles(adjust=["age", *others])
+    permuted = fsframe.registry.nulls["permutation"]().labels(adjusted, rng)
+    assert (permuted != y).any()
+    assert np.corrcoef(permuted, age)[0, 1] == pytest.approx(np.corrcoef(y, age)[0, 1], abs=0.005)
+
+
 def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):
     path = tmp_path / "sets.csv"
     path.write_text("feature,group\nf8,pair\nf2,pair\nf3,other\nf4,other\n")
