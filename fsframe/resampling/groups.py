@@ -201,6 +201,16 @@ def permuted_rows(
     return order
 
 
+def rows_of_strata(strata: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """The rows of each stratum, ascending, in the order of the strata's codes.
+
+    >>> [rows.tolist() for rows in rows_of_strata(np.array([7, 2, 7]))]
+    [[1], [0, 2]]
+    """
+    order = np.argsort(strata, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(strata[order])) + 1)
+
+
 def permuted_within(
     y: NDArray[Any], strata: NDArray[np.int64], generator: np.random.Generator
 ) -> NDArray[Any]:
@@ -224,7 +234,7 @@ def permuted_within(
     [1, 2]
     """
     permuted = y.copy()
-    parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    parts = rows_of_strata(strata)
     if all((y[rows] == y[rows[0]]).all() for rows in parts):
         raise DataError(
             "the covariates (--adjust) determine the label: it is constant in each of their "

@@ -80,37 +80,35 @@ class SideColumns:
         """Bytes that identify the content of these columns, without their names."""
         return self.values.astype("<f8").tobytes() + self.nominal.tobytes()
 
-    def strata(self, rows: int | None = None) -> NDArray[np.int64]:
+    def take_columns(self, wanted: NDArray[np.bool_]) -> SideColumns:
+        """Only the columns of this mask."""
+        names = tuple(name for name, taken in zip(self.names, wanted, strict=True) if taken)
+        values = freeze(self.values[:, wanted])
+        return attrs.evolve(self, names=names, values=values, nominal=self.nominal[wanted])
+
+    def many_valued(self) -> NDArray[np.bool_]:
+        """Mask of the numeric columns that have more than 10 distinct values, (n_columns,)."""
+        levels = np.array([np.unique(values).size for values in self.values.T], dtype=np.int64)
+        return ~self.nominal & (levels > _LEVELS)
+
+    def strata(self) -> NDArray[np.int64]:
         """Strata of rows that are equal in all columns, as codes (n_samples,).
 
-        A numeric column with more than 10 distinct values is first cut at its quintiles, or, if
-        that leaves more than `rows` rows in a stratum on average, into as many parts of equal
-        frequency as leave so many.
+        A numeric column with more than 10 distinct values is first cut at its quintiles.
 
         Examples
         --------
         >>> SideColumns.of({"sex": np.array(["m", "f", "m"])}, [True], "column").strata().tolist()
         [1, 0, 1]
-        >>> age = SideColumns.of({"age": np.arange(60.0)}, [False], "column")
-        >>> np.bincount(age.strata()).tolist(), np.bincount(age.strata(6)).tolist()
-        ([12, 12, 12, 12, 12], [6, 6, 6, 6, 6, 6, 6, 6, 6, 6])
         """
-        levels = [np.unique(values, return_inverse=True)[1] for values in self.values.T]
-        to_cut = [
-            not nominal and int(codes.max()) >= _LEVELS
-            for codes, nominal in zip(levels, self.nominal, strict=True)
-        ]
-        parts = _PARTS
-        if rows is not None and any(to_cut):
-            whole = [codes for codes, cut in zip(levels, to_cut, strict=True) if not cut]
-            cells = len(self.values) / (rows * (int(_joint(whole, len(self.values)).max()) + 1))
-            # A little more, since roots of whole numbers are rounded.
-            parts = max(_PARTS, int(cells ** (1 / sum(to_cut)) + 1e-9))
-        for column in np.flatnonzero(to_cut):
-            values = self.values[:, column]
-            cuts = np.quantile(values, np.arange(1, parts) / parts)
-            levels[column] = np.searchsorted(cuts, values, side="left")
-        return _joint(levels, len(self.values))
+        codes = np.zeros(len(self.values), dtype=np.int64)
+        for values, to_cut in zip(self.values.T, self.many_valued(), strict=True):
+            level_codes = np.unique(values, return_inverse=True)[1]
+            if to_cut:
+                cuts = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
+                level_codes = np.searchsorted(cuts, values, side="left")
+            codes = np.unique(codes * (level_codes.max() + 1) + level_codes, return_inverse=True)[1]
+        return codes
 
     def design(self) -> NDArray[np.float64]:
         """Design matrix of a linear model, with an intercept first, as (n_samples, q).
@@ -126,14 +124,6 @@ class SideColumns:
             centred = values - values.mean()
             columns.append(centred / max(float(np.abs(centred).max()), 1e-300))
         return np.stack(columns, axis=1)
-
-
-def _joint(columns: Iterable[NDArray[np.int64]], n_samples: int) -> NDArray[np.int64]:
-    """A code for each row, equal where rows are equal in all columns of codes."""
-    joint = np.zeros(n_samples, dtype=np.int64)
-    for codes in columns:
-        joint = np.unique(joint * (codes.max() + 1) + codes, return_inverse=True)[1]
-    return joint
 
 
 def numbers_as_codes(name: str, values: NDArray[Any]) -> str:

@@ -91,17 +91,39 @@ def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
         chain.run(determined, seed=1)
 
 
-@pytest.mark.parametrize("others", [[], ["site"]])
-def test_permuted_labels_follow_a_number_as_the_true_ones_do(others):
-    # Features that follow the number, and the label only through it, would look relevant otherwise.
+@pytest.mark.parametrize("adjust", ["age", "age,site", "age,weight", "age,weight,site"])
+def test_permuted_labels_follow_the_numbers_as_the_true_ones_do(adjust):
+    # Features that follow the numbers, and the label only through them, would look relevant.
     rng = np.random.default_rng(5)
-    age, site = rng.normal(size=1000), rng.integers(0, 3, size=1000)
-    y = (age + 0.3 * rng.normal(size=1000) > 0).astype(int)
-    data = Dataset.from_arrays(np.column_stack([age, site, age]), y, ["x", "site", "age"])
-    adjusted = data.with_roles(adjust=["age", *others])
-    permuted = fsframe.registry.nulls["permutation"]().labels(adjusted, rng)
-    assert (permuted != y).any()
-    assert np.corrcoef(permuted, age)[0, 1] == pytest.approx(np.corrcoef(y, age)[0, 1], abs=0.005)
+    numbers, site = rng.normal(size=(1000, 2)), rng.integers(0, 3, size=1000)
+    covariates = dict(zip(("age", "weight", "site"), (*numbers.T, site), strict=True))
+    followed = numbers[:, 0] * (1.0 if "weight" not in adjust else numbers[:, 1])
+    y = (followed + 0.3 * rng.normal(size=1000) > 0).astype(int)
+    X = np.column_stack([rng.normal(size=1000), *covariates.values()])
+    data = Dataset.from_arrays(X, y, ["x", *covariates]).with_roles(adjust=adjust.split(","))
+    permuted = fsframe.registry.nulls["permutation"]().labels(data, rng)
+    assert (permuted != y).mean() > 0.02
+    follows = np.corrcoef([permuted, y], followed)[:2, 2]
+    assert follows[0] == pytest.approx(follows[1], abs=0.01)
+    assert np.array_equal(np.bincount(permuted), np.bincount(y))
+
+
+@pytest.mark.parametrize("task", ["regression", "survival", "three classes"])
+def test_labels_of_any_kind_are_permuted_among_rows_of_like_covariates(task):
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(600, 3))
+    y = np.abs(3.0 + Z.sum(axis=1) + 0.3 * rng.normal(size=600)) + 0.01
+    event = (rng.random(600) < 0.5) * 1.0
+    if task == "three classes":
+        y = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    X, names = np.column_stack([rng.normal(size=600), Z]), ["x", "a", "b", "c"]
+    given = {"event": event} if task == "survival" else {}
+    kind = {} if task != "regression" else {"task": "regression"}
+    data = Dataset.from_arrays(X, y, names, **given, **kind).with_roles(adjust=["a", "b", "c"])
+    permuted = fsframe.registry.nulls["permutation"]().labels(data, rng)
+    assert (permuted != data.y).mean() > 0.1
+    near = np.corrcoef([np.abs(permuted), np.abs(data.y)], Z.sum(axis=1))[:2, 2]
+    assert near[0] == pytest.approx(near[1], abs=0.03)
 
 
 def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
+from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
 from fsframe.method.ranking import mean_ranks
@@ -27,6 +29,7 @@ from fsframe.resampling.groups import (
     permuted_within,
     require_two,
     rotated_labels,
+    rows_of_strata,
 )
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
@@ -637,9 +640,107 @@ def said_of_drift(data: Dataset) -> str:
     )
 
 
-# Within quintiles of a number that the label follows strongly, what is left of it gives features
-# that follow it small p too often (benchmarks/resampling/strata.py).
 _ROWS_OF_STRATUM = 10
+# Squares and products of covariates are fitted if there are so many rows for each coefficient.
+_ROWS_OF_COEFFICIENT = 10
+
+
+def strata_of_covariates(data: Dataset) -> NDArray[np.int64]:
+    """Strata of rows in which labels can be permuted, since their covariates say the same of them.
+
+    Returns
+    -------
+    (n_samples,) int
+        Rows of a stratum are equal in all nominal covariates and in those with at most 10 distinct
+        numbers. If one other number is adjusted for, a stratum is about ten rows with neighbouring
+        values, equal ones together; if several are, about ten rows for which the label that the
+        covariates predict is nearly the same.
+
+    Notes
+    -----
+    Predictions are linear in all covariates and, if there are ten rows for each coefficient, in the
+    squares and products of these numbers: of membership of each class, of a numeric target, or of
+    the rank of a time and of censoring. Joint parts of several numbers would be so wide that the
+    label still follows the covariates within them, and features that follow these would be
+    selected (``benchmarks/resampling/strata.py``). O(n q² + n log n) for q coefficients.
+
+    References
+    ----------
+    P. Rosenbaum 1984, Conditional permutation tests and the propensity score in observational
+    studies, J. Am. Stat. Assoc. 79:565-574: rows alike in the predicted label are exchangeable.
+    """
+    strata = _STRATA.get(data)
+    if strata is None:
+        strata = _STRATA[data] = _strata_of(data)
+    return strata
+
+
+# Of tables in use: labels are permuted many times.
+_STRATA: WeakKeyDictionary[Dataset, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def _strata_of(data: Dataset) -> NDArray[np.int64]:
+    """As `strata_of_covariates`, computed anew."""
+    assert data.covariates is not None
+    numbers = data.covariates.many_valued()
+    levels = data.covariates.take_columns(~numbers)
+    strata = levels.strata()
+    if not numbers.any():
+        return strata
+    values = data.covariates.values[:, numbers]
+    if values.shape[1] > 1:
+        values = _predicted_label(levels.design(), values, _targets(data))
+    codes = np.empty_like(strata)
+    parts = rows_of_strata(strata)
+    code = 0
+    while parts:
+        rows = parts.pop()
+        halves = _halves_of(rows, values[rows])
+        if halves:
+            parts += halves
+            continue
+        codes[rows] = code
+        code += 1
+    return codes
+
+
+def _halves_of(rows: NDArray[np.intp], values: NDArray[np.float64]) -> list[NDArray[np.intp]]:
+    """Some rows in two parts, cut between different values; empty if they are one stratum."""
+    widest = values[:, np.ptp(values, axis=0).argmax()]
+    order = np.argsort(widest, kind="stable")
+    borders = np.flatnonzero(np.diff(widest[order])) + 1
+    strata = round(len(rows) / _ROWS_OF_STRATUM)
+    if strata < 2 or not borders.size:
+        return []
+    wanted = len(rows) * (strata // 2) / strata
+    cut = borders[np.abs(borders - wanted).argmin()]
+    return [np.sort(rows[order[:cut]]), np.sort(rows[order[cut:]])]
+
+
+def _predicted_label(
+    levels: NDArray[np.float64], numbers: NDArray[np.float64], targets: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Least-squares predictions of `targets` (n, t) from covariates, of the same shape."""
+    centred = numbers - numbers.mean(axis=0)
+    z = centred / np.abs(centred).max(axis=0)
+    first, second = np.triu_indices(z.shape[1])
+    surface = np.column_stack([levels, z, z[:, first] * z[:, second]])
+    if surface.shape[1] * _ROWS_OF_COEFFICIENT > len(z):
+        surface = np.column_stack([levels, z])
+    # The bits must not depend on the number of threads.
+    with threadpool_limits(1):
+        return surface @ np.linalg.lstsq(surface, targets, rcond=None)[0]
+
+
+def _targets(data: Dataset) -> NDArray[np.float64]:
+    """The label as numbers to predict: membership of all classes but one, ranks, censoring."""
+    if data.task == "classification":
+        return (data.y[:, None] == np.unique(data.y)[1:]) * 1.0
+    ranks = mean_ranks(np.abs(data.y) if data.task == "survival" else data.y)
+    targets: list[NDArray] = [ranks / len(ranks)]
+    if data.task == "survival":
+        targets.append(data.y < 0)
+    return np.column_stack(targets)
 
 
 class Permutation(RelabellingNull):
@@ -667,7 +768,7 @@ class Permutation(RelabellingNull):
             times, stretches = data.times.values[:, 0], stretches_of_time(data)
             return rotated_labels(data.y, times, generator, data.groups, stretches)
         if data.covariates is not None:
-            return permuted_within(data.y, data.covariates.strata(_ROWS_OF_STRATUM), generator)
+            return permuted_within(data.y, strata_of_covariates(data), generator)
         if data.groups is not None:
             return permuted_labels(data.y, data.groups, generator)
         return data.y[generator.permutation(data.n_samples)]
