@@ -1,25 +1,17 @@
 """Descents over weights: the target of step 2 for each interpretation of the constraint, state,
-convergence, and the line search for W, stored or implicit.
-
-Implicit is W over all pairs of very many features. Under the element-wise rule every iterate W is a
-combination of matrices (−Dᵀ diag(c) D − λ)⁺, with D the differences of the P pairs of rows. Any
-tile of W can be computed from the coefficients c (P numbers per term).
+convergence, and the line search for W.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels import in_threads
-from fsframe_margin.engine import neighbour_shares, pair_blocks
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.neighbour_shares import SMALLEST_STEP, Arc, descends, factors, first_step
 
@@ -27,10 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def gain(gradient: Floats, penalty: float = 0.0) -> Floats:
-    """(−Σ − λ)⁺, the element-wise rule before its norm: for W or w whole, or for a tile of W.
-
-    Every route of `immigrate` takes the rule from here.
-    """
+    """(−Σ − λ)⁺, the element-wise rule before its norm."""
     return np.maximum(-gradient - penalty, 0.0)
 
 
@@ -115,328 +104,6 @@ def prune(W: Floats, threshold: float) -> Floats:
     return kept / np.linalg.norm(kept)
 
 
-_Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
-
-_ROWS, _COLUMNS = 512, 1024
-_PAIRS = 4096
-
-THREAD_BYTES = 160 << 20
-"""Memory of one thread: tiles, and differences of pairs in their columns."""
-
-
-def tile_bytes(features: int) -> int:
-    """Bytes of the upper tiles of two matrices over pairs of features."""
-    return 8 * features * (features + _COLUMNS)
-
-
-def column_tiles(features: int, width: int) -> list[tuple[int, int]]:
-    """Ranges of columns, the same for any number of threads.
-
-    >>> column_tiles(1100, 512)
-    [(0, 512), (512, 1024), (1024, 1100)]
-    """
-    return list(pairwise([*range(0, features, width), features]))
-
-
-@attrs.frozen(eq=False)
-class ImplicitWeights:
-    """W = diag(main) + Σ_k factor_k (−Σ(c_k) − λ)⁺.
-
-    Parameters
-    ----------
-    main : (A,) float64
-        Added to the diagonal of the terms.
-    factors, coefficients : sequences
-        One number and one (P,) vector of pair coefficients per term.
-    """
-
-    main: Floats
-    factors: tuple[float, ...] = ()
-    coefficients: tuple[Floats, ...] = ()
-
-    def mixed(self, a: float, other: ImplicitWeights, b: float) -> ImplicitWeights:
-        """a·self + b·other."""
-        kept = [
-            (a * f, c) for f, c in zip(self.factors, self.coefficients, strict=True) if a * f > 0
-        ] + [(b * f, c) for f, c in zip(other.factors, other.coefficients, strict=True)]
-        return ImplicitWeights(
-            a * self.main + b * other.main, tuple(f for f, _ in kept), tuple(c for _, c in kept)
-        )
-
-
-@attrs.define(eq=False)
-class Direction:
-    """The minimiser U of step 2, with the quantities that the line search needs.
-
-    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U.
-    """
-
-    weights: ImplicitWeights
-    measured: Floats
-    overlap: float
-    total: float
-
-
-@attrs.frozen(eq=False)
-class WeightSummary:
-    """Summary of W: row sums of squares, the diagonal (A,), and the largest pairs.
-
-    Pairs (i < j) are sorted by weight, best first, ties by column.
-    """
-
-    squares: Floats
-    main: Floats
-    i: NDArray[np.intp]
-    j: NDArray[np.intp]
-    weight: Floats
-
-
-class ImplicitPairs:
-    """Passes over all pairs of features in tiles, for a `PairSpace` whose W does not fit.
-
-    Notes
-    -----
-    If the upper tiles of W and U together (8 A² bytes) fit into `memory`, they are stored, and one
-    direction costs P A² multiply-adds for P pairs of rows. Otherwise no memory grows with A², and
-    the tiles of W are recomputed from its m terms: (1 + m/2) P A², with m = 1 after a full step. In
-    addition each thread holds tiles of 512 × 1024 and differences of 4096 pairs × 1536 columns,
-    about 150 MB.
-    """
-
-    def __init__(
-        self,
-        space: PairSpace,
-        memory: int = 0,
-        *,
-        rows: Floats | None = None,
-        steps: Floats | None = None,
-    ) -> None:
-        self.space = space
-        self.steps = np.zeros(space.features) if steps is None else steps
-        features = space.features
-        self.stores_tiles = tile_bytes(features) <= memory
-        self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
-        self._target: dict[tuple[int, int], Floats] = {}
-        if rows is None:
-            self.X = np.ascontiguousarray(space.XT[: space.features].T)
-        else:
-            self.X = np.ascontiguousarray(rows[space.order])
-        n = space.n_rows
-        first, second = np.triu_indices(n, 1)
-        self.first, self.second = first, second
-        self.pairs = len(first)
-
-    def _differences(self, pairs: NDArray[np.intp] | slice, a: int, b: int) -> Floats:
-        """|x_i − x_j| of some pairs in a range of columns."""
-        D = self.X[self.first[pairs], a:b]
-        D -= self.X[self.second[pairs], a:b]
-        return self._stepped(np.abs(D, out=D), slice(a, b))
-
-    def _stepped(self, D: Floats, columns: slice | NDArray[np.intp]) -> Floats:
-        """Replace nonzero differences (m, k) in nominal columns with the step."""
-        steps = self.steps[columns]
-        for a in np.flatnonzero(steps):
-            D[:, a] = np.where(D[:, a] > 0.0, steps[a], 0.0)
-        return D
-
-    def _chunks(self) -> list[tuple[int, int]]:
-        return column_tiles(self.pairs, _PAIRS)
-
-    def _scatter_tiles(
-        self, coefficients: tuple[Floats, ...], a: int, b: int, c: int, d: int
-    ) -> list[Floats]:
-        """One tile of Dᵀ diag(c_k) D per term, over the pairs with a nonzero coefficient."""
-        out = [np.zeros((b - a, d - c)) for _ in coefficients]
-        live = np.flatnonzero(np.any(coefficients, axis=0))
-        for start, stop in column_tiles(live.size, _PAIRS):
-            pairs = live[start:stop]
-            left = self._differences(pairs, a, b)
-            right = left if (a, b) == (c, d) else self._differences(pairs, c, d)
-            for tile, weights in zip(out, coefficients, strict=True):
-                tile += (left * weights[pairs, None]).T @ right
-        return out
-
-    def _weight_tile(
-        self, weights: ImplicitWeights, penalty: float, a: int, b: int, c: int, d: int
-    ) -> Floats:
-        """W[a:b, c:d]."""
-        if self._held[0] is weights:
-            return self._held[1][a, c]
-        tile = np.zeros((b - a, d - c))
-        scatters = self._scatter_tiles(weights.coefficients, a, b, c, d)
-        for factor, scatter in zip(weights.factors, scatters, strict=True):
-            tile += factor * gain(scatter, penalty)
-        rows = np.arange(max(a, c), min(b, d))
-        tile[rows - a, rows - c] += weights.main[rows]
-        return tile
-
-    def _blocks(self, a: int, b: int) -> Iterator[tuple[int, int, float]]:
-        """Column ranges of the upper triangle for rows a … b−1, with their multiplicity."""
-        yield a, b, 1.0
-        for c in range(b, self.space.features, _COLUMNS):
-            yield c, min(c + _COLUMNS, self.space.features), 2.0
-
-    def _each_row_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
-        tiles = column_tiles(self.space.features, _ROWS)
-        return in_threads(self.space.threads, lambda tile: work(*tile), tiles)
-
-    def _square(self, values: Floats) -> Floats:
-        q = np.zeros((self.space.n_rows,) * 2)
-        pair_blocks.spread(q, 0, 1, values.size, values)
-        return q
-
-    def measure(self, weights: ImplicitWeights, penalty: float = 0.0) -> Floats:
-        """q over all pairs of rows (n, n) under `weights`."""
-
-        def part(a: int, b: int) -> Floats:
-            q = np.zeros(self.pairs)
-            if not weights.factors:
-                for start, stop in self._chunks():
-                    q[start:stop] = (
-                        self._differences(slice(start, stop), a, b) ** 2 @ weights.main[a:b]
-                    )
-                return q
-            for c, d, often in self._blocks(a, b):
-                tile = self._weight_tile(weights, penalty, a, b, c, d)
-                self._add_products(tile, a, b, c, d, often, q)
-            return q
-
-        return self._square(_sum_in_order(self._each_row_tile(part), self.pairs))
-
-    def _add_products(
-        self, tile: Floats, a: int, b: int, c: int, d: int, often: float, q: Floats
-    ) -> None:
-        for start, stop in self._chunks():
-            left = self._differences(slice(start, stop), a, b)
-            right = left if (a, b) == (c, d) else self._differences(slice(start, stop), c, d)
-            q[start:stop] += often * pair_blocks.row_products(left @ tile, right)
-
-    def direction(
-        self, coefficients: Floats, current: ImplicitWeights, penalty: float
-    ) -> Direction | None:
-        """U = (−Σ − λ)⁺ / ‖·‖_F for Σ = Dᵀ diag(coefficients) D, or None if it is zero."""
-        coefficients = np.where(np.abs(coefficients) > self.space.negligible, coefficients, 0.0)
-
-        def part(a: int, b: int) -> tuple[Floats, float, float, float]:
-            q, norm, overlap, total = np.zeros(self.pairs), 0.0, 0.0, 0.0
-            for c, d, often in self._blocks(a, b):
-                (scatter,) = self._scatter_tiles((coefficients,), a, b, c, d)
-                tile = gain(scatter, penalty)
-                if self.stores_tiles:
-                    self._target[a, c] = tile
-                norm += often * float((tile**2).sum())
-                total += often * float(tile.sum())
-                if current.factors:
-                    held = self._weight_tile(current, penalty, a, b, c, d)
-                    overlap += often * float((held * tile).sum())
-                elif often == 1.0:
-                    overlap += float(np.diagonal(tile) @ current.main[a:b])
-                self._add_products(tile, a, b, c, d, often, q)
-            return q, norm, overlap, total
-
-        parts = self._each_row_tile(part)
-        size = float(np.sqrt(sum(p[1] for p in parts)))
-        if not size > 0:
-            return None
-        q = self._square(_sum_in_order([p[0] for p in parts], self.pairs) / size)
-        weights = ImplicitWeights(
-            np.zeros(self.space.features), (1.0 / size,), (np.asarray(coefficients),)
-        )
-        overlap, total = (sum(p[k] for p in parts) / size for k in (2, 3))
-        return Direction(weights, q, overlap, total)
-
-    def moved(
-        self, current: ImplicitWeights, a: float, target: Direction, b: float
-    ) -> ImplicitWeights:
-        """a·current + b·target, with the tiles if they are stored."""
-        mixture = current.mixed(a, target.weights, b)
-        if not self.stores_tiles:
-            return mixture
-        factor = b * target.weights.factors[0]
-        old = self._held[1] if self._held[0] is current else {}
-
-        def move(start: int, stop: int) -> None:
-            for c, d, _ in self._blocks(start, stop):
-                tile = self._target[start, c]
-                tile *= factor
-                if (start, c) in old:
-                    old[start, c] *= a
-                    tile += old[start, c]
-                elif a > 0:
-                    tile += a * self._weight_tile(current, 0.0, start, stop, c, d)
-
-        self._each_row_tile(move)
-        self._held, self._target = (mixture, self._target), {}
-        return mixture
-
-    def summary(self, weights: ImplicitWeights, penalty: float, n_pairs: int) -> WeightSummary:
-        """Row sums of squares, main effects and the `n_pairs` largest pairs of W; one pass."""
-        features = self.space.features
-
-        def part(a: int, b: int) -> tuple[Floats, Floats, _Pairs]:
-            squares = np.zeros(features)
-            best = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
-            for c, d, _ in self._blocks(a, b):
-                tile = self._weight_tile(weights, penalty, a, b, c, d)
-                squares[a:b] += (tile**2).sum(axis=1)
-                if c != a:
-                    squares[c:d] += (tile**2).sum(axis=0)
-                else:
-                    main = np.diagonal(tile).copy()
-                    tile = np.triu(tile, 1)
-                best = _largest(tile, a, c, best, n_pairs)
-            return squares, main, best
-
-        parts = self._each_row_tile(part)
-        i, j, weight = (np.concatenate([p[2][k] for p in parts]) for k in range(3))
-        order = np.lexsort((j, i, -weight))[:n_pairs]
-        return WeightSummary(
-            squares=_sum_in_order([p[0] for p in parts], features),
-            main=np.concatenate([p[1] for p in parts]),
-            i=i[order],
-            j=j[order],
-            weight=weight[order],
-        )
-
-    def among(self, weights: ImplicitWeights, penalty: float, columns: NDArray[np.intp]) -> Floats:
-        """W restricted to some columns, (m, m)."""
-        m = len(columns)
-        scatters = [np.zeros((m, m)) for _ in weights.coefficients]
-        for start, stop in self._chunks():
-            D = self.X[self.first[start:stop]][:, columns]
-            D = self._stepped(np.abs(D - self.X[self.second[start:stop]][:, columns]), columns)
-            for scatter, c in zip(scatters, weights.coefficients, strict=True):
-                scatter += (D * c[start:stop, None]).T @ D
-        W = np.diag(weights.main[columns])
-        for factor, scatter in zip(weights.factors, scatters, strict=True):
-            W += factor * gain((scatter + scatter.T) / 2, penalty)
-        return W
-
-
-def _sum_in_order(parts: list[Floats], size: int) -> Floats:
-    total = np.zeros(size)
-    for part in parts:
-        total += part
-    return total
-
-
-def _largest(tile: Floats, a: int, c: int, best: _Pairs, n: int) -> _Pairs:
-    """The n largest positive entries of `best` and of a tile, by column numbers."""
-    flat = tile.ravel()
-    if len(best[2]) == n:
-        candidates = np.flatnonzero(flat > best[2].min())
-    else:
-        candidates = np.flatnonzero(flat > 0)
-    if len(candidates) > n:
-        cut = np.partition(flat[candidates], -n)[-n]
-        candidates = candidates[flat[candidates] >= cut]
-    i = np.concatenate([best[0], a + candidates // tile.shape[1]])
-    j = np.concatenate([best[1], c + candidates % tile.shape[1]])
-    weight = np.concatenate([best[2], flat[candidates]])
-    order = np.lexsort((j, i, -weight))[:n]
-    return i[order], j[order], weight[order]
-
-
 _SMALLEST_PRUNED_STEP = 2.0**-8
 
 
@@ -447,7 +114,7 @@ class Descent:
     Parameters
     ----------
     weights : (A, A) or (A,) float64
-        W with Frobenius norm one (or its implicit form, if it is not stored), or w.
+        W with Frobenius norm one, or w.
     point : Point
         The point at these weights, from which their margin is computed.
     cost, gap, step : (n_points,) float64
@@ -545,10 +212,8 @@ class DescentState:
         )
 
 
-class _DenseObjective:
-    """The cost as a function of W stored as a matrix, at one σ: the operations of Algorithm 2.
-
-    `_ImplicitObjective` has the same operations.
+class Objective:
+    """The cost as a function of W at one σ: the operations of Algorithm 2.
 
     Notes
     -----
@@ -629,78 +294,3 @@ class _DenseObjective:
         if reached is not None:
             reached.weights = weights_at(t)
         return reached, t
-
-
-class _ImplicitObjective:
-    """The cost as a function of implicit W with the element-wise rule, at one σ.
-
-    <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
-    is not supported. The `total` of a `Point` is Σ W.
-    """
-
-    def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
-        self.pairs, self.sigma = pairs, sigma
-        self.rate = penalty * pairs.space.total
-
-    def at(self, weights: ImplicitWeights) -> Point:
-        """The starting point, with a diagonal W."""
-        point = self.pairs.space.point_at(weights, self.pairs.measure(weights), self.sigma)
-        point.total = float(weights.main.sum())
-        return point
-
-    def cost(self, point: Point) -> float:
-        return point.cost + self.rate * point.total
-
-    def pruned(self, point: Point, threshold: float) -> Point:
-        raise NotImplementedError("pruning needs W as a matrix")
-
-    def gradient(self, point: Point) -> Floats:
-        """The pair coefficients c, with Σ = Dᵀ diag(c) D."""
-        assert point.measured is not None
-        c = np.empty(self.pairs.pairs)
-        shares = self.pairs.space.shares(point, self.sigma)
-        neighbour_shares.pair_coefficients(point.measured, shares, 0, 1, c)
-        return c
-
-    def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Direction | None:
-        return self.pairs.direction(gradient, point.weights, self.rate)
-
-    def arc(self, point: Point, gradient: Floats, target: Direction) -> Arc:
-        upper = self.pairs.first, self.pairs.second
-        assert point.measured is not None
-        here, along = (
-            float((gradient * q[upper]).sum()) + self.rate * total
-            for q, total in ((point.measured, point.total), (target.measured, target.total))
-        )
-        return Arc(here, along, target.overlap)
-
-    def step(
-        self, point: Point, arc: Arc, target: Direction, threshold: float, search: bool
-    ) -> tuple[Point | None, float]:
-        measured, space = point.measured, self.pairs.space
-        assert measured is not None
-        t, reached = 1.0, None
-        if not search:
-            reached = space.point_at(point.weights, target.measured, self.sigma)
-        elif descends(arc):
-            penalties = self.rate * point.total, self.rate * target.total
-            start = self.cost(point)
-            t, reached = space.search(arc, measured, target.measured, penalties, start, self.sigma)
-        if reached is None:
-            return None, 0.0
-        a, b = factors(arc, t)
-        reached.total = a * point.total + b * target.total
-        reached.weights = self.pairs.moved(point.weights, a, target, b)
-        return reached, t
-
-
-Objective = _DenseObjective | _ImplicitObjective
-
-
-def objective_of(
-    space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float
-) -> Objective:
-    """The operations of a descent for the representation of W that `space` uses."""
-    if isinstance(space, ImplicitPairs):
-        return _ImplicitObjective(space, sigma, penalty)
-    return _DenseObjective(space, sigma, rule, penalty)

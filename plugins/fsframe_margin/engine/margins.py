@@ -81,8 +81,7 @@ def pair_memory(run: Run, n: int) -> int:
 class Point:
     """A point of a descent: the weights, their cost G, and the log-sums of every row.
 
-    `measured` holds q over all pairs, or None if it is recomputed in every pass. `weights` may be
-    implicit; `total` is then their sum.
+    `measured` holds q over all pairs, or None if it is recomputed in every pass.
     """
 
     weights: Any
@@ -90,7 +89,6 @@ class Point:
     cost: float
     log_hits: Floats
     log_misses: Floats
-    total: float = 0.0
 
 
 class PairSpace(RowChunks):

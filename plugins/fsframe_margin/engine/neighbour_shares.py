@@ -339,20 +339,6 @@ def row_coefficients(q: Floats, i: int, j: int, n: int, by: Shares, c: Floats) -
     _both_shares(q[middle:], by, by.log_misses, i, middle, -1.0, misses)
 
 
-@njit()
-def pair_coefficients(q: Floats, by: Shares, i: int, j: int, c: Floats) -> None:
-    """Write the coefficients c_ij + c_ji of consecutive pairs from (i, j) on into c."""
-    N, at = q.shape[0], 0
-    while at < c.size:
-        m = min(c.size - at, N - j)
-        row_coefficients(q[i], i, j, m, by, c[at : at + m])
-        at += m
-        j += m
-        if j == N:
-            i += 1
-            j = i + 1
-
-
 @njit(fastmath=SUM)
 def product_sum(c: Floats, q: Floats) -> float:
     dot = 0.0

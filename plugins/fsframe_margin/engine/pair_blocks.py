@@ -2,7 +2,7 @@
 
 They work on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are computed in a buffer
 that stays in the cache, with features padded to an even number. No array of size N × N × A is
-made. `row_products` serves passes that are matrix products.
+made.
 
 Quadratic forms and scatter matrices of a block are computed by tiles of the upper triangle; only
 the upper part of diagonal tiles is computed. A tile of a quadratic form is 4 × 4, so that each
@@ -412,18 +412,6 @@ def scatter_of(
         return
     for at in range(0, pairs, BLOCK):
         block_scatter(D, at, c[at:], min(BLOCK, pairs - at), S, E)
-
-
-@njit(fastmath=SUM)
-def row_products(T: Floats, D: Floats) -> Floats:
-    """Σ_a T_pa D_pa for every row."""
-    out = np.empty(T.shape[0])
-    for p in range(T.shape[0]):
-        total = 0.0
-        for a in range(T.shape[1]):
-            total += T[p, a] * D[p, a]
-        out[p] = total
-    return out
 
 
 @njit()

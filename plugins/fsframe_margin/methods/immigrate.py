@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
-from fsframe.method.run import Cost, Run, size_text
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
@@ -20,7 +19,7 @@ from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector
 
 if TYPE_CHECKING:
-    from fsframe_margin.engine.descent import Descent, ImplicitPairs
+    from fsframe_margin.engine.descent import Descent
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.methods.immigrate_fit import Fit
 
@@ -253,23 +252,11 @@ class Immigrate(TunedSelector):
         from fsframe_margin.methods import immigrate_fit as routes
 
         size = training.varying.size
-        if not routes.fits_dense(size, run.route):
-            if self.sigma == "cv":
-                raise DataError(
-                    f"immigrate: sigma=cv holds W over {size} columns, "
-                    f"{size_text(64 * size * size)}, more than the "
-                    f"{size_text(run.route)} allowed; give sigma, screen first "
-                    "(`im4e immigrate`), or raise the memory bound"
-                )
-            sigma = float(self.sigma)
-            descent = self._descent(sigma, self.prune is True, size)
-            return (
-                routes.fit_implicit(training, upstream, self.start, run, descent),
-                sigma,
-                False,
-                {},
-            )
-        run.must_hold(routes.dense_bytes(size), f"immigrate: W over {size} columns")
+        run.must_hold(
+            routes.dense_bytes(size),
+            f"immigrate: W over {size} columns",
+            "screen first (`im4e immigrate`, or screen=2)",
+        )
         start = routes.dense_start(training, upstream, self.start, run)
         sigma, pruned, tables = self._tuned(training, start, run)
         fit = routes.fit_dense(training, start, run, self._descent(sigma, pruned, size))
@@ -317,8 +304,8 @@ class Immigrate(TunedSelector):
 
 
 def descend(
-    space: PairSpace | ImplicitPairs,
-    start: Any,
+    space: PairSpace,
+    start: Floats,
     sigma: float,
     *,
     rule: str = "elementwise",
@@ -329,16 +316,14 @@ def descend(
     prune_from: int = 0,
     penalty: float = 0.0,
     keep_best: bool = True,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Descent:
     """Algorithm 2: minimise the cost of eq. 3.5 over W from `start`.
 
     Parameters
     ----------
-    space : PairSpace or ImplicitPairs
-        The pairs of rows, for W as a matrix or implicit (then with the element-wise rule and
-        without pruning).
-    start : (A, A) float64 or ImplicitWeights
+    space : PairSpace
+        The pairs of rows.
+    start : (A, A) float64
         Symmetric, Frobenius norm one.
     sigma, rule, line_search, max_iter, tol
         As for `Immigrate`, where `rule` is called `update`; with tol = 0 it never stops early.
@@ -349,8 +334,6 @@ def descend(
         λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
     keep_best : bool
         Return the iterate of the lowest cost, not the last.
-    progress : callable
-        Called with the number of updates.
 
     Returns
     -------
@@ -358,16 +341,15 @@ def descend(
 
     Notes
     -----
-    `engine.descent._DenseObjective` describes the operations on W. With pruning, the cost decreases
+    `engine.descent.Objective` describes the operations on W. With pruning, the cost decreases
     from the first pruned point on. With the line search, step 2 minimises <H, W>, where H is a
     running average of Σ (three tenths of the H before), because U of Σ alone tends to swing from
     one side of the minimum to the other; where that lowers the cost no more, Σ is used.
     """
-    from fsframe_margin.engine.descent import DescentState, objective_of
+    from fsframe_margin.engine.descent import DescentState, Objective
 
-    objective = objective_of(space, sigma, rule, penalty)
-    # Points and targets are those of the representation of W.
-    point: Any = objective.at(start)
+    objective = Objective(space, sigma, rule, penalty)
+    point = objective.at(start)
     state = DescentState(
         point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
     )
@@ -385,8 +367,8 @@ def descend(
         averaged = line_search and average is not None
         average = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * average if averaged else gradient
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>, or <H, W> with the average H.
-        target: Any = objective.minimiser(point, average, threshold)
-        reached: Any = None
+        target = objective.minimiser(point, average, threshold)
+        reached = None
         if target is not None:
             arc = objective.arc(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
@@ -409,7 +391,6 @@ def descend(
             state.steps.append(0.0)
             break
         state.move(reached, objective.cost(reached), step)
-        progress(state.updates)
         if state.has_converged():
             if not (waiting and state.updates < max_iter):
                 state.stop()

@@ -1,4 +1,4 @@
-"""Fits of `immigrate` for each way of storing W, chosen by size, and their results.
+"""Fits of `immigrate` over all pairs or with a diagonal rest, and their results.
 
 `descend` is Algorithm 2 (`immigrate.descend`) with its parameters.
 """
@@ -21,7 +21,6 @@ from fsframe_margin.methods.margin_selector import (
     MarginSelector,
     carried,
     upstream_matrix,
-    upstream_pairs,
 )
 
 if TYPE_CHECKING:
@@ -29,19 +28,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-TOP_PAIRS = 100_000
-"""Number of pairs reported if W is not stored as a matrix."""
-
-DENSE_KEPT = 2048
-"""In that case, maximum number of kept features for which all their pairs are returned."""
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Fit:
     """A fit over the columns of `Training.X`.
 
-    `shares` are Σ_b W_ab², `main` the diagonal, `margin` is <W, −Σ − λN>/N; `W` is the matrix, or
-    None if it is not stored, and then `pairs(kept)` gives the pair weights to report.
+    `shares` are Σ_b W_ab², `main` the diagonal, `margin` is <W, −Σ − λN>/N. With a diagonal rest
+    the pair weights are `pairs`, and `W` is None.
     """
 
     shares: Floats
@@ -49,17 +42,12 @@ class Fit:
     margin: float
     descent: Any
     W: Floats | None = None
-    pairs: Any = None
+    pairs: PairWeights | None = None
 
 
 def dense_bytes(size: int) -> int:
     """Bytes of W, U, Σ, the result and their temporaries: 64 A²."""
     return 64 * size * size
-
-
-def fits_dense(size: int, memory: int) -> bool:
-    """Whether W, U, Σ, the result and their temporaries fit into `memory`."""
-    return dense_bytes(size) <= memory
 
 
 def dense_start(
@@ -92,93 +80,6 @@ def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Desc
         margin=margin - descend.keywords["penalty"] * float(W.sum()),
         descent=descent,
         W=W,
-    )
-
-
-def fit_implicit(
-    training: Training,
-    upstream: Selection | None,
-    how: str,
-    run: Run,
-    descend: partial[Descent],
-) -> Fit:
-    """Descend with W by tiles, never as a whole matrix.
-
-    Raises
-    ------
-    DataError
-        If the settings need the whole matrix, or even the tiles do not fit the memory bound.
-    """
-    from fsframe_margin.engine.descent import (
-        THREAD_BYTES,
-        ImplicitPairs,
-        ImplicitWeights,
-        tile_bytes,
-    )
-    from fsframe_margin.engine.margins import PairSpace
-
-    n, size = training.X.shape
-    settings = descend.keywords
-    needed = [
-        text
-        for text, wanted in (
-            (f"update={settings['rule']}", settings["rule"] != "elementwise"),
-            ("pruning", settings["prune_below"] > 0),
-            ("start=random", how == "random"),
-            ("pair weights to start from", how == "upstream" and upstream_pairs(upstream)),
-        )
-        if wanted
-    ]
-    floor = THREAD_BYTES + 48 * n * n + 24 * n * size
-    if needed or floor > run.route:
-        verb = "needs" if len(needed) == 1 else "need"
-        why = (
-            f"{' and '.join(needed)} {verb} the whole matrix"
-            if needed
-            else "not even its tiles fit"
-        )
-        raise DataError(
-            f"immigrate: W over {size} columns takes {size_text(64 * size * size)} with its "
-            f"temporaries, more than the {size_text(run.route)} allowed, and {why}; screen "
-            "first (`im4e immigrate`), or raise the memory bound"
-        )
-    available = run.route - floor
-    needed_bytes = floor + (tile_bytes(size) if tile_bytes(size) <= available else 0)
-    run.must_hold(needed_bytes, f"immigrate: W over {size} columns, by tiles,")
-    # If memory is short, fewer threads instead of other tiles, so that bits do not change.
-    threads = max(1, min(run.threads, (run.memory - needed_bytes) // THREAD_BYTES + 1))
-    space = PairSpace(
-        training.X, training.y, training.outer, training.count,
-        threads=int(threads), memory=run.route, steps=training.steps,
-    )  # fmt: skip
-    rows = training.X if training.steps.any() else None
-    pairs = ImplicitPairs(space, available, rows=rows, steps=training.steps)
-    main = np.full(size, 1 / np.sqrt(size))
-    if how == "upstream" and upstream is not None and upstream.weights is not None:
-        arrived = upstream.weights[training.varying]
-        main = arrived / np.linalg.norm(arrived) if arrived.any() else main
-    descent = descend(
-        pairs,
-        ImplicitWeights(main),
-        progress=lambda done: run.progress(done, settings["max_iter"], "updates at most"),
-    )
-    rate = settings["penalty"] * space.total
-    summary = pairs.summary(descent.weights, rate, TOP_PAIRS)
-
-    def pairs_of(kept: NDArray[np.intp]) -> PairWeights:
-        if len(kept) <= DENSE_KEPT:
-            return PairWeights(training.varying[kept], pairs.among(descent.weights, rate, kept))
-        return PairWeights.from_triplets(
-            training.varying, summary.i, summary.j, summary.weight, summary.main
-        )
-
-    margin = space.margin(descent.point, settings["sigma"])
-    return Fit(
-        shares=summary.squares,
-        main=summary.main,
-        margin=margin - settings["penalty"] * descent.point.total,
-        descent=descent,
-        pairs=pairs_of,
     )
 
 
@@ -219,18 +120,15 @@ def fit_with_diagonal_rest(
     shares[kept], shares[rest] = (inner**2).sum(axis=1), v**2
     main[kept], main[rest] = np.diag(inner), v
 
-    def pairs_of(_: NDArray[np.intp]) -> PairWeights:
-        i, j = np.triu_indices(len(kept), 1)
-        low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
-        return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
-
+    i, j = np.triu_indices(len(kept), 1)
+    low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
     margin = space.margin(descent.point, descend.keywords["sigma"])
     return Fit(
         shares=shares,
         main=main,
         margin=margin - descend.keywords["penalty"] * float(descent.weights.sum()),
         descent=descent,
-        pairs=pairs_of,
+        pairs=PairWeights.from_triplets(training.varying, low, high, inner[i, j], main),
     )
 
 
@@ -258,16 +156,12 @@ def immigrate_result(
     above = int((shares > 1.0 / size).sum())
     kept = rank_by_score(shares, method.keep_count(len(shares), max(1, above)))
     model: dict[str, Any] = {"sigma": np.float64(sigma)}
-    if fit.W is not None and not fits_dense(training.n_features, whole):
+    pairs = fit.pairs
+    if fit.W is not None and dense_bytes(training.n_features) > whole:
         pairs = PairWeights(training.varying, fit.W)
     elif fit.W is not None:
         model["W"] = training.spread(fit.W)
         pairs = PairWeights(np.arange(len(shares)), model["W"])
-    else:
-        place = np.full(training.n_features, -1)
-        place[training.varying] = np.arange(size)
-        inside = np.sort(place[kept])
-        pairs = fit.pairs(inside[inside >= 0])
     return method._selection(
         training,
         shares,

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.errors import DataError
+from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
-from fsframe_margin.engine import descent
-from fsframe_margin.engine.descent import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import DiagonalRestSpace, PairSpace, expected_margins
 from fsframe_margin.engine.nearest_kernels import TIE, add_nearest
 from fsframe_margin.engine.prediction import class_distances, stratified_folds
@@ -24,15 +22,11 @@ from fsframe_margin.engine.training import (
     training_of,
     with_prototypes,
 )
-from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
-from fsframe_margin.methods.immigrate import Immigrate, descend
-from fsframe_margin.methods.margin_selector import Margin
+from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.nearest_margins import Simba
 from fsframe_margin.plain import coefficients
-
-ENOUGH_FOR_TILES = 400 << 20
 
 
 @pytest.fixture(scope="module")
@@ -45,112 +39,14 @@ def wide():
     return X, y
 
 
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(descent, "_ROWS", 32)
-    monkeypatch.setattr(descent, "_COLUMNS", 40)
-    monkeypatch.setattr(descent, "_PAIRS", 100)
-
-
-def descents(X, y, sigma, memory, penalty=0.0, threads=1):
-    A = X.shape[1]
-    dense = descend(PairSpace(X, y), np.eye(A) / np.sqrt(A), sigma, penalty=penalty, max_iter=12)
-    pairs = ImplicitPairs(PairSpace(X, y, threads=threads), memory)
-    start = ImplicitWeights(np.full(A, A**-0.5))
-    fit = descend(pairs, start, sigma, penalty=penalty, max_iter=12)
-    return dense, pairs, fit
-
-
-@pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("penalty", [0.0, 0.3])
-@pytest.mark.parametrize("memory", [0, 1 << 40], ids=["from terms", "tiles held"])
-def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
-    X, y = wide
-    dense, pairs, found = descents(X, y, 2.0, memory, penalty)
-    rate = penalty * pairs.space.total
-    assert pairs.stores_tiles == (memory > 0)
-    assert len(found.weights.factors) > 1  # mixtures occur, not whole steps only
-    np.testing.assert_allclose(found.cost, dense.cost, rtol=1e-10)
-    np.testing.assert_array_equal(found.step, dense.step)
-    W = pairs.among(found.weights, rate, np.arange(90))
-    np.testing.assert_allclose(W, dense.weights, atol=1e-10)
-    of_tiles = pairs.space.margin(found.point, 2.0)
-    np.testing.assert_allclose(of_tiles, pairs.space.margin(dense.point, 2.0), rtol=1e-10)
-    summary = pairs.summary(found.weights, rate, 50)
-    np.testing.assert_allclose(summary.squares, (dense.weights**2).sum(axis=1), atol=1e-10)
-    np.testing.assert_allclose(summary.main, np.diag(dense.weights), atol=1e-10)
-    i, j = np.triu_indices(90, 1)
-    best = np.argsort(-dense.weights[i, j], kind="stable")[:50]
-    np.testing.assert_array_equal(summary.i, i[best])
-    np.testing.assert_array_equal(summary.j, j[best])
-    np.testing.assert_allclose(summary.weight, dense.weights[i, j][best], atol=1e-10)
-
-
-@pytest.mark.parametrize("keep", ["best", "last"])
-def test_keep_holds_where_w_is_not_held(monkeypatch, wide, keep):
-    # Whole steps at a small σ swing: the last iterate is not the best one.
-    X, y = wide
-    data = Dataset.from_arrays(X, y)
-    method = Immigrate(sigma=0.3, keep=keep, line_search=False, max_iter=7, tol=0, prune=False)
-    dense = method.select(data)
-    monkeypatch.setattr(immigrate_fit, "fits_dense", lambda size, memory: False)
-    tiles = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
-    np.testing.assert_allclose(tiles.scores, dense.scores, rtol=1e-9, atol=1e-12)
-    other = attrs.evolve(method, keep="last" if keep == "best" else "best").select(data)
-    assert np.abs(other.scores - dense.scores).max() > 1e-6
-
-
-@pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("memory", [0, 1 << 40], ids=["from terms", "tiles held"])
-def test_bits_of_w_by_tiles_do_not_depend_on_threads(wide, memory):
-    X, y = wide
-    _, first, one = descents(X, y, 2.0, memory, threads=1)
-    _, second, other = descents(X, y, 2.0, memory, threads=3)
-    np.testing.assert_array_equal(one.cost, other.cost)
-    every = np.arange(90)
-    np.testing.assert_array_equal(
-        first.among(one.weights, 0.0, every), second.among(other.weights, 0.0, every)
-    )
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_immigrate_keeps_the_same_features_and_pairs_where_w_does_not_fit(wide, monkeypatch):
-    X, y = wide
-    data = Dataset.from_arrays(X, y)
-    method = Immigrate(sigma=2.0, max_iter=10)
-    whole = method.select(data)
-    monkeypatch.setattr(immigrate_fit, "fits_dense", lambda size, memory: False)
-    tiles = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
-    np.testing.assert_array_equal(tiles.selected, whole.selected)
-    np.testing.assert_allclose(tiles.scores, whole.scores, atol=1e-10)
-    kept = np.sort(whole.selected)
-    np.testing.assert_array_equal(tiles.pair_weights.columns, kept)
-    np.testing.assert_allclose(
-        tiles.pair_weights.matrix, whole.pair_weights.matrix[np.ix_(kept, kept)], atol=1e-10
-    )
-    one, other = (Margin().fit(data, found).predict(X + 0.1) for found in (whole, tiles))
-    np.testing.assert_array_equal(one, other)
-    monkeypatch.setattr(immigrate_fit, "DENSE_KEPT", 2)
-    listed = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
-    assert listed.pair_weights.matrix is None
-    best, expected = (found.pair_weights.top(20) for found in (listed, whole))
-    assert [p[:2] for p in best] == [p[:2] for p in expected]
-
-
-def test_settings_that_need_w_whole_are_refused_where_it_does_not_fit():
+def test_w_that_does_not_fit_is_refused_with_advice():
     rng = np.random.default_rng(0)
     data = Dataset.from_arrays(rng.standard_normal((20, 3000)), np.repeat([0, 1], 10))
-    run = Run(memory=ENOUGH_FOR_TILES)
-    for method, why in (
-        (Immigrate(update="psd"), "update=psd"),
-        (Immigrate(prune=True), "pruning"),
-        (Immigrate(start="random"), "start=random"),
-        (Immigrate(sigma="cv"), "sigma=cv"),
-    ):
-        with pytest.raises(DataError, match=f"{why}.*screen"):
+    run = Run(memory=400 << 20)
+    for method in (Immigrate(), Immigrate(sigma="cv")):
+        with pytest.raises(RequestError, match=r"W over 3000 columns.*`im4e immigrate`"):
             method.select(data, run=run)
-    with pytest.raises(DataError, match="not even its tiles fit"):
-        Immigrate().select(data, run=Run(memory=1 << 20))
+    assert Immigrate(screen=2.0).select(data, run=run).selected.size
 
 
 def test_diagonal_rest_equals_w_with_all_other_entries_at_zero(wide):
@@ -320,17 +216,6 @@ def test_new_rows_with_levels_that_training_rows_lack_are_one_step_from_all():
         expected = [(f * q)[:, y == c].sum(axis=1) / f[:, y == c].sum(axis=1) for c in range(3)]
         result = class_distances(space, w, 0.9, rows, 3)
         assert result == pytest.approx(np.array(expected).T, rel=1e-9)
-
-
-def test_weights_by_tiles_and_a_diagonal_rest_descend_as_the_whole_matrix_does():
-    X, y = _table(30)
-    whole = PairSpace(X, y, steps=STEPS)
-    dense = descend(whole, np.eye(5) / np.sqrt(5), 1.0, max_iter=6)
-    pairs = ImplicitPairs(PairSpace(X, y, steps=STEPS), rows=X, steps=STEPS)
-    start = ImplicitWeights(np.full(5, 1 / np.sqrt(5)))
-    tiled = descend(pairs, start, 1.0, max_iter=6)
-    assert tiled.cost == pytest.approx(dense.cost, rel=1e-9)
-    assert pairs.among(tiled.weights, 0.0, np.arange(5)) == pytest.approx(dense.weights, rel=1e-7)
 
 
 def test_squares_of_expanded_columns_are_squares_of_steps():
