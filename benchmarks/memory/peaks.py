@@ -159,7 +159,6 @@ def every_selector() -> Iterator[str]:
         yield name
     yield "relieff:top=100 turf"
     yield "immigrate:screen=2"
-    yield "immigrate:screen=2,screened=diagonal"
 
 
 def copies_said(text: str, p: int) -> float:

@@ -145,7 +145,6 @@ CONTRADICTIONS = {
     "jmi:estimator=knn,pairs=joint": "pairs are counted",
     "immigrate:l1=0.1,update=psd": "l1 has a closed-form update",
     "immigrate:l1=0.1,prune=true": "set one of l1 and prune",
-    "immigrate:screened=diagonal": "screened=diagonal needs screen",
     "bim:sigma_max=0.1,sigma_min=1": "sigma_min",
     "im4e:margins=true,prototypes=10": "margins reports on every row",
     "im4e:l1=0.1": "linear loss has no minimum",

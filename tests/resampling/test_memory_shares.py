@@ -181,7 +181,6 @@ print(json.dumps(found))
 CASES = (
     # 8 · 4000² bytes are 128 MB: what W over all columns would take, five times over
     ("immigrate:screen=100", 40, 4000, 64_000_000),
-    ("immigrate:screen=100,screened=diagonal,max_iter=2", 40, 4000, 64_000_000),
     # three times and once the table of 19.2 MB; four times and more before
     ("simba-mbiw", 120, 20_000, 58_000_000),
     ("mbiw", 120, 20_000, 58_000_000),

@@ -16,7 +16,6 @@ from fsframe_margin.engine.neighbour_shares import (
     SUM,
     ClassRanges,
     Shares,
-    add_squares,
     product_sum,
     row_coefficients,
     row_log_sums,
@@ -94,37 +93,6 @@ def pair_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, stop: i
         m = N - i - 1
         row_coefficients(q[i], i, i + 1, m, by, c)
         add_means(XT, i, c, u)
-
-
-@njit(fastmath=SUM)
-def _weighted_square(value: float, row: Floats, c: Floats) -> float:
-    total = 0.0
-    for p in range(c.size):
-        z = value - row[p]
-        total += c[p] * z * z
-    return total
-
-
-@njit()
-def pair_squares(XT: Floats, v: Floats, q: Floats, start: int, stop: int) -> None:
-    """Add Σ_r v_r (x_ir − x_jr)² of rows start ≤ i < stop, j > i, to the upper triangle of q."""
-    A, N = XT.shape
-    for i in range(start, min(stop, N - 1)):
-        for a in range(A):
-            if v[a] != 0.0:
-                add_squares(XT[a, i], XT[a, i + 1 :], v[a], q[i, i + 1 :])
-
-
-@njit()
-def pair_square_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
-    """Add Σ c_ij (x_i − x_j)² over rows start ≤ i < stop, j > i, to u."""
-    A, N = XT.shape
-    c = np.empty(N)
-    for i in range(start, min(stop, N - 1)):
-        m = N - i - 1
-        row_coefficients(q[i], i, i + 1, m, by, c)
-        for a in range(A):
-            u[a] += _weighted_square(XT[a, i], XT[a, i + 1 :], c[:m])
 
 
 Places = NDArray[np.intp]

@@ -1,9 +1,8 @@
 """Expected margins over all pairs of rows: the cost of eq. 3.5 after step 1, and its gradient.
 
 After step 1 (eq. 3.6) the cost is G(W) = σ Σ_n o_n [LSE_m(−q/σ) − LSE_h(−q/σ)], whose gradient
-is the Σ of Theorem 3.1. `PairSpace` holds everything that does not depend on W,
-`DiagonalRestSpace` the same where only some features form pairs; `row_margins` are the expected
-margins of single rows (IM4E, LOGO).
+is the Σ of Theorem 3.1. `PairSpace` holds everything that does not depend on W;
+`row_margins` are the expected margins of single rows (IM4E, LOGO).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fsframe_margin.engine.neighbour_shares import (
     exp_nonpositive,
 )
 from fsframe_margin.engine.pair_blocks import upper_tiles
-from fsframe_margin.engine.training import SQUARES, STORED_ROWS, Indicators, RowChunks, Training
+from fsframe_margin.engine.training import STORED_ROWS, Indicators, RowChunks, Training
 
 Floats = NDArray[np.float64]
 
@@ -434,71 +433,6 @@ class PairSpace(RowChunks):
         if self.linear:
             return Measure(self.XT, weights[None, :], True)
         return Measure(self.XT, upper_tiles(weights, self.XT.shape[0]), False)
-
-
-class DiagonalRestSpace(PairSpace):
-    """A `PairSpace` over W = blockdiag(W_kept, diag(v)), written as one vector (W_kept, v).
-
-    Parameters
-    ----------
-    kept, rest : (n, m), (n, r) float64
-        Columns that form pairs, and columns with only a main effect.
-    y, outer, count, threads, memory
-        As for `PairSpace`.
-    steps : (m,) and (r,) float64, optional
-        As for `PairSpace`, for `kept` and `rest`.
-
-    Notes
-    -----
-    Norm, inner products and the element-wise minimiser of the full W are those of the vector, so
-    the descent equals that over W with all other entries fixed at zero. One pass costs
-    N²/2 (m²/2 + r) products instead of N² (m + r)²/4. q over all pairs is stored: 24 N² bytes.
-    """
-
-    def __init__(
-        self,
-        kept: Floats,
-        rest: Floats,
-        y: NDArray[np.integer],
-        outer: Floats | None = None,
-        count: Floats | None = None,
-        *,
-        threads: int = 1,
-        memory: int = 1 << 31,
-        steps: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        inner, of_rest = (None, None) if steps is None else steps
-        super().__init__(kept, y, outer, count, threads=threads, memory=memory, steps=inner)
-        self.stored = True
-        self.rest = Indicators.of(rest, of_rest, SQUARES)
-        if self.rest is not None:
-            rest = self.rest.expand(rest)
-        self.restT = np.empty((rest.shape[1], rest.shape[0]))
-        for a in range(0, rest.shape[1], _COPIED):
-            self.restT[a : a + _COPIED] = rest[self.order, a : a + _COPIED].T
-
-    def split(self, weights: Floats) -> tuple[Floats, Floats]:
-        """W_kept (m, m) and v (r,) of the vector."""
-        m = self.features
-        return weights[: m * m].reshape(m, m), weights[m * m :]
-
-    def measure(self, weights: Floats) -> Floats:
-        W, v = self.split(weights)
-        q = super().measure(W)
-        v = v if self.rest is None else self.rest.expand_weights(v)
-        squares = np.zeros_like(q)
-        self.each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
-        q += squares
-        return q
-
-    def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
-        pairs = super().gradient(point, sigma, outer)
-        by = self.shares(point, sigma, outer)
-        assert point.measured is not None
-        squares = partial(linear_kernels.pair_square_means, self.restT, point.measured, by)
-        u = self.summed((self.restT.shape[0],), squares)
-        u = u if self.rest is None else self.rest.sum_blocks(u, (0,))
-        return np.concatenate([pairs.ravel(), u])
 
 
 _DISTANCES = 1 << 21

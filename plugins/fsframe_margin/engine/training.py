@@ -165,10 +165,6 @@ def workers_within(run: Run, n_samples: int, n_features: int) -> int:
     return int(max(1, min(run.threads, run.memory // max(1, each))))
 
 
-MANHATTAN, SQUARES = 0.5, 0.5**0.5
-"""Share of the step in each of two columns, for sums of differences and of squares."""
-
-
 def nominal_steps(
     X: Floats, nominal: NDArray[np.bool_], counts: Floats, standardize: bool
 ) -> Floats:
@@ -242,17 +238,14 @@ class Indicators:
         Levels of nominal columns in the training rows; empty for numbers.
     block : (B,) int
         The original column of each expanded column, ascending.
-    share : float
-        `MANHATTAN` or `SQUARES`.
     """
 
     steps: Floats
     levels: tuple[Floats, ...]
     block: NDArray[np.intp]
-    share: float = MANHATTAN
 
     @classmethod
-    def of(cls, X: Floats, steps: Floats | None, share: float = MANHATTAN) -> Indicators | None:
+    def of(cls, X: Floats, steps: Floats | None) -> Indicators | None:
         """The expansion for training rows `X`, (n, A); None if no column is nominal."""
         if steps is None or not steps.any():
             return None
@@ -261,7 +254,7 @@ class Indicators:
             level_places(X[:, a])[1] if step > 0 else none for a, step in enumerate(steps.tolist())
         )
         sizes = [max(1, len(of_column)) for of_column in levels]
-        return cls(steps, levels, np.repeat(np.arange(len(sizes)), sizes), share)
+        return cls(steps, levels, np.repeat(np.arange(len(sizes)), sizes))
 
     def expand(self, X: Floats) -> Floats:
         """Rows (m, A) as (m, B). A level that is not in the training rows is one step from all."""
@@ -273,7 +266,7 @@ class Indicators:
                 out[:, place] = X[:, a]
                 continue
             has = X[:, a, None] == levels
-            out[:, place : place + k] = np.where(has, self.share * self.steps[a], 0.0)
+            out[:, place : place + k] = np.where(has, 0.5 * self.steps[a], 0.0)
             # The same value u in every column of the block, with |u − ½| + (k − 1) u = 1 step.
             unseen = 1.5 / k if k < 4 else 0.5 / (k - 2)
             out[~has.any(axis=1), place : place + k] = unseen * self.steps[a]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -23,8 +24,7 @@ from fsframe_margin.engine.training import (
     training_of,
     with_prototypes,
 )
-from fsframe_margin.methods.immigrate import RULES, TOLERANCE, descend
-from fsframe_margin.methods.immigrate_fit import dense_start
+from fsframe_margin.methods.immigrate import RULES, TOLERANCE, descend, start_of_weights
 from fsframe_margin.methods.margin_selector import (
     SAMPLE,
     MarginSelector,
@@ -121,13 +121,14 @@ class BoostedSettings(Parameterised):
             )
         units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
         # One object for all rounds, unless each has a random start of its own.
-        first = dense_start(training, upstream, self.start, run)
+        first = start_of_weights(training, upstream, self.start, run)
+        again = partial(start_of_weights, training, upstream, "random", run)
         drawn = self.start == "random"
         return boost(
             space,
             sigma_path(self.sigma_max, self.sigma_min, self.rounds),
             training.n_classes,
-            lambda t: dense_start(training, upstream, "random", run, t) if t and drawn else first,
+            lambda t: again(t) if t and drawn else first,
             self._short_descent,
             lambda done: run.progress(done, self.rounds, "boosting rounds"),
             units.get,

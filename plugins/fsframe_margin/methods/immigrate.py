@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.method.run import Cost, Run
-from fsframe.method.selection import Selection
+from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.training import Training, one_blas_thread
 from fsframe_margin.methods.im4e import descend_im4e
-from fsframe_margin.methods.margin_selector import SAMPLE, TunedSelector
+from fsframe_margin.methods.margin_selector import (
+    SAMPLE,
+    TunedSelector,
+    carried,
+    upstream_matrix,
+)
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
     from fsframe_margin.engine.margins import PairSpace
-    from fsframe_margin.methods.immigrate_fit import Fit
 
 Floats = NDArray[np.float64]
 
@@ -71,8 +75,6 @@ class Immigrate(TunedSelector):
         Inner folds for ``sigma="cv"``.
     screen : float > 0, optional
         Only features with an IM4E weight above screen/A form pairs.
-    screened : {"drop", "diagonal"}
-        Features that are screened out are dropped, or keep a main effect.
     prototypes : int ≥ 4, optional
         If there are more rows, learn from a sample of about this many.
 
@@ -178,25 +180,12 @@ class Immigrate(TunedSelector):
         "in the paper). `im4e immigrate` does the same in two stages.",
         source=f"{_PAPER}, §3.6",
     )
-    screened: str = param(
-        "drop",
-        choice("drop", "diagonal"),
-        help="Drop features that were screened out, or keep them as diagonal terms.",
-        source=f"{_PAPER}, §3.6",
-    )
 
     def check_parameters(self) -> Iterator[str]:
         if self.l1 > 0 and self.update != "elementwise":
             yield "l1 has a closed-form update for update=elementwise only"
         if self.l1 > 0 and self.prune is True:
             yield "l1 takes the place of pruning: set one of l1 and prune"
-        if self.screened == "diagonal":
-            if self.screen is None:
-                yield "screened=diagonal needs screen, such as screen=2"
-            if self.update != "elementwise":
-                yield "screened=diagonal goes with update=elementwise only"
-            if self.sigma == "cv":
-                yield "screened=diagonal goes with a fixed sigma only"
 
     def cost(self, n: int, p: int) -> Cost:
         m = n if self.prototypes is None else min(n, self.prototypes)
@@ -208,34 +197,58 @@ class Immigrate(TunedSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.methods import immigrate_fit as routes
+        from fsframe_margin.engine.margins import PairSpace
 
         training = self._drawn(data, upstream, run)
-        if self.screen is None:
-            fit, sigma, pruned, tables = self._fit(training, upstream, run)
+        if self.screen is not None:
+            training, upstream = self._screened(training, run)
+        size = training.varying.size
+        run.must_hold(
+            _bytes_of_weights(size),
+            f"immigrate: W over {size} columns",
+            "screen first (`im4e immigrate`, or screen=2)",
+        )
+        start = start_of_weights(training, upstream, self.start, run)
+        sigma, pruned, tables = self._tuned(training, start, run)
+        space = PairSpace.of(training, run)
+        descent = self._descent(sigma, pruned, size)(space, start)
+        W = descent.weights
+        margin = space.margin(descent.point, sigma) - self.l1 * float(W.sum())
+        shares, main = np.zeros((2, training.n_features))
+        shares[training.varying] = (W**2).sum(axis=1)
+        main[training.varying] = np.diag(W)
+        model: dict[str, Any] = {"sigma": np.float64(sigma)}
+        if _bytes_of_weights(training.n_features) > run.route:
+            # Of screened columns W fits, over all columns of the table it does not.
+            pairs = PairWeights(training.varying, W)
         else:
-            weights, kept = self._screening(training, run)
-            if self.screened == "diagonal":
-                sigma, pruned, tables = float(self.sigma), self.prune is True, {}
-                descent = self._descent(sigma, pruned, training.varying.size)
-                fit = routes.fit_with_diagonal_rest(training, weights, kept, run, descent)
-            else:
-                training = attrs.evolve(
-                    training,
-                    X=np.ascontiguousarray(training.X[:, kept]),
-                    varying=training.varying[kept],
-                    steps=training.steps[kept],
-                )
-                inner = Selection(
-                    selected=[], scores=np.empty(0), weights=training.spread(weights[kept])
-                )
-                fit, sigma, pruned, tables = self._fit(training, inner, run)
-        tables = {"sigma": np.array([sigma]), "pruned": np.array([pruned]), **tables}
-        notes = routes.descent_notes(fit.descent, self.line_search)
-        return routes.immigrate_result(self, training, fit, sigma, tables, notes, run.route)
+            model["W"] = training.spread(W)
+            pairs = PairWeights(np.arange(len(shares)), model["W"])
+        return self._selection(
+            training,
+            shares,
+            int((shares > 1.0 / size).sum()),
+            scores=carried(shares, margin),
+            weights=np.sqrt(shares),
+            pair_weights=pairs,
+            model=model,
+            tables={
+                "cost": descent.cost,
+                "gap": descent.gap,
+                "step": descent.step,
+                "main-effect": main**2,
+                "margin": np.array([margin]),
+                "sigma": np.array([sigma]),
+                "pruned": np.array([pruned]),
+                **tables,
+            },
+            notes=_notes(descent, self.line_search),
+        )
 
-    def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
-        """IM4E's weights, and the columns with one above screen/A (at least the best)."""
+    def _screened(self, training: Training, run: Run) -> tuple[Training, Selection]:
+        """The rows with the columns that IM4E weighs above screen/A (at least the best one), and
+        these weights, to start from.
+        """
         from fsframe_margin.engine.margins import PairSpace
 
         space = PairSpace.of(training, run, linear=True)
@@ -243,24 +256,15 @@ class Immigrate(TunedSelector):
         size = training.varying.size
         sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
         w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
-        return w, np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
-
-    def _fit(
-        self, training: Training, upstream: Selection | None, run: Run
-    ) -> tuple[Fit, float, bool, dict[str, Floats]]:
-        """The fit, σ, whether W was pruned, and the tables of inner cross-validation."""
-        from fsframe_margin.methods import immigrate_fit as routes
-
-        size = training.varying.size
-        run.must_hold(
-            routes.dense_bytes(size),
-            f"immigrate: W over {size} columns",
-            "screen first (`im4e immigrate`, or screen=2)",
+        kept = np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
+        training = attrs.evolve(
+            training,
+            X=np.ascontiguousarray(training.X[:, kept]),
+            varying=training.varying[kept],
+            steps=training.steps[kept],
         )
-        start = routes.dense_start(training, upstream, self.start, run)
-        sigma, pruned, tables = self._tuned(training, start, run)
-        fit = routes.fit_dense(training, start, run, self._descent(sigma, pruned, size))
-        return fit, sigma, pruned, tables
+        weights = training.spread(w[kept])
+        return training, Selection(selected=[], scores=np.empty(0), weights=weights)
 
     def _tuned(
         self, training: Training, start: Floats, run: Run
@@ -397,3 +401,44 @@ def descend(
                 break
             begin = state.updates
     return state.result()
+
+
+def _bytes_of_weights(size: int) -> int:
+    """Bytes of W, U, Σ, the result and their temporaries: 64 A²."""
+    return 64 * size * size
+
+
+def start_of_weights(
+    training: Training, upstream: Selection | None, how: str, run: Run, key: int = 0
+) -> Floats:
+    """Start value of W, (A, A), Frobenius norm one; `key` is that of the random stream."""
+    size = training.varying.size
+    if how == "random":
+        W = run.generator(key).random((size, size))
+        W = W + W.T
+        return W / np.linalg.norm(W)
+    if how == "upstream" and upstream is not None:
+        arrived = upstream_matrix(upstream, training.varying, training.n_features)
+        if arrived is not None:
+            return arrived
+    return np.eye(size) / np.sqrt(size)
+
+
+def _notes(descent: Descent, line_search: bool) -> Iterator[str]:
+    """Warnings about a descent: no step at all, or (with a line search) no convergence."""
+    if descent.iterations == 0 and descent.stopped.startswith("no weights"):
+        yield (
+            "no pair of features separates hits from misses at this sigma, "
+            "(−Σ)⁺ = 0: W was left where it started"
+        )
+    if not descent.converged and line_search:
+        yield (
+            f"no convergence: {descent.stopped}; "
+            f"the last step changed the cost by a fraction of {_last_change(descent.cost):.1e}"
+        )
+
+
+def _last_change(cost: Floats) -> float:
+    if len(cost) < 2 or cost[-1] == 0:
+        return 0.0
+    return abs(float(cost[-1] - cost[-2]) / float(cost[-1]))

@@ -11,12 +11,10 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
-from fsframe_margin.engine.margins import DiagonalRestSpace, PairSpace, expected_margins
+from fsframe_margin.engine.margins import PairSpace, expected_margins
 from fsframe_margin.engine.nearest_kernels import TIE, add_nearest
 from fsframe_margin.engine.prediction import class_distances, stratified_folds
 from fsframe_margin.engine.training import (
-    SQUARES,
-    Indicators,
     drawn_prototypes,
     nominal_steps,
     training_of,
@@ -49,26 +47,6 @@ def test_w_that_does_not_fit_is_refused_with_advice():
     assert Immigrate(screen=2.0).select(data, run=run).selected.size
 
 
-def test_diagonal_rest_equals_w_with_all_other_entries_at_zero(wide):
-    X, y = wide
-    kept, rest = np.array([5, 9, 70]), np.setdiff1d(np.arange(90), [5, 9, 70])
-    space = DiagonalRestSpace(X[:, kept], X[:, rest], y)
-    rng = np.random.default_rng(4)
-    inner, v = rng.random((3, 3)), rng.random(87)
-    inner = inner + inner.T
-    weights = np.concatenate([inner.ravel(), v])
-    W = np.diag(np.r_[np.zeros(3), v])
-    W[:3, :3] = inner
-    full = PairSpace(X[:, np.r_[kept, rest]], y)
-    np.testing.assert_allclose(space.measure(weights), full.measure(W), rtol=1e-11, atol=1e-12)
-    a, b = space.point(weights, 1.5), full.point(W, 1.5)
-    assert a.cost == pytest.approx(b.cost, rel=1e-12)
-    wanted = full.gradient(b, 1.5)
-    found_inner, found_v = space.split(space.gradient(a, 1.5))
-    np.testing.assert_allclose(found_inner, wanted[:3, :3], atol=1e-10)
-    np.testing.assert_allclose(found_v, np.diag(wanted)[3:], atol=1e-10)
-
-
 def test_screening_inside_immigrate_equals_im4e_before_it(wide):
     X, y = wide
     data = Dataset.from_arrays(X, y)
@@ -76,23 +54,6 @@ def test_screening_inside_immigrate_equals_im4e_before_it(wide):
     chained = Immigrate().select(data, Im4e().select(data))
     np.testing.assert_array_equal(inside.selected, chained.selected)
     np.testing.assert_allclose(inside.scores[inside.selected], chained.scores[chained.selected])
-
-
-def test_screened_features_can_come_back_as_diagonal_terms(wide):
-    X, y = wide
-    data = Dataset.from_arrays(X, y)
-    selection = Immigrate(screen=4.0, screened="diagonal").select(data)
-    dropped = Immigrate(screen=4.0).select(data)
-    paired = np.flatnonzero(dropped.scores > 0)
-    assert 1 < len(paired) < 90
-    margin = selection.tables["margin"][0]
-    np.testing.assert_allclose(selection.scores.sum(), margin)
-    alone = np.setdiff1d(np.arange(90), paired)
-    assert selection.scores[alone].max() > 0
-    np.testing.assert_allclose(
-        selection.scores[alone], margin * selection.tables["main-effect"][alone]
-    )
-    assert np.all(np.diff(selection.tables["cost"]) < 0)
 
 
 @pytest.fixture(scope="module")
@@ -218,18 +179,11 @@ def test_new_rows_with_levels_that_training_rows_lack_are_one_step_from_all():
         assert result == pytest.approx(np.array(expected).T, rel=1e-9)
 
 
-def test_squares_of_expanded_columns_are_squares_of_steps():
-    X, _ = _table()
-    expanded = Indicators.of(X, STEPS, SQUARES).expand(X)
-    squares = ((expanded[:, None] - expanded[None]) ** 2).sum(axis=2)
-    assert squares == pytest.approx((_differences(X, X) ** 2).sum(axis=2), rel=1e-12)
-
-
 def test_two_levels_mean_what_their_numbers_mean():
     X, y = _table(40)
     X[:, 1] = X[:, 1] > 2
     numbers, levels = (Dataset.from_arrays(X, y, categorical=c) for c in (None, [1, 4]))
-    for method in (Immigrate(), Immigrate(screen=1, screened="diagonal"), Simba()):
+    for method in (Immigrate(), Immigrate(screen=1), Simba()):
         found, expected = method.select(levels, seed=1), method.select(numbers, seed=1)
         assert found.scores == pytest.approx(expected.scores, rel=1e-6, abs=1e-9)
     steps = nominal_steps(X, np.array([False, True, False, False, True]), np.ones(40), True)

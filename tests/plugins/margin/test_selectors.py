@@ -295,7 +295,6 @@ def test_scores_of_bim_sum_to_the_mean_margin_of_its_rounds(table):
         "immigrate:sigma=cv",
         "immigrate:l1=0.1",
         "immigrate:screen=1",
-        "immigrate:screen=1,screened=diagonal",
         "immigrate:prototypes=40",
         "bim:rounds=8",
         "lfe",
