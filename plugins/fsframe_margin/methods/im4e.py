@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
@@ -25,8 +24,6 @@ Floats = NDArray[np.float64]
 
 _PAPER = "Bei, Hong 2015"
 
-LOSSES = ("linear", "logistic", "hinge", "sigmoid")
-
 
 @attrs.frozen(kw_only=True)
 class Im4e(TunedSelector):
@@ -38,11 +35,6 @@ class Im4e(TunedSelector):
         Width σ of the neighbourhood; ``"cv"`` chooses among 1, ½, ¼ … ≥ 1e-4.
     penalty : float > 0, optional
         λ of eq. 3: step 2 then finds the minimiser of eq. 3 on the simplex.
-    loss : {"linear", "logistic", "hinge", "sigmoid"}
-        Loss ℓ of a row's margin m, in standard deviations of the columns: −m as printed,
-        log(1 + e^{−m}), max(0, 1 − m) or 1/(1 + e^m).
-    l1 : float > 0, optional
-        λ of λ‖w‖₁ per row in place of the constraint ‖w‖₁ = 1, for a loss that is not linear.
     line_search : bool
         Move towards the w of step 2 only as far as the cost decreases.
     max_iter, tol : int, float
@@ -50,7 +42,7 @@ class Im4e(TunedSelector):
     start : {"uniform", "random", "upstream"}
         Start of w.
     threshold : float > 0
-        Columns with a weight above threshold/A are kept; with `l1`, those with a weight above 0.
+        Columns with a weight above threshold/A are kept.
     margins : bool
         Also store each row's margin and entropies.
     standardize, folds, prototypes
@@ -64,13 +56,6 @@ class Im4e(TunedSelector):
     and prefers eq. 9). The iterate of the lowest cost is returned, because the alternation need
     not lower the cost in every step: β is a maximum of eq. 3, not a minimum (eq. 8). The score of a
     column is the margin that it carries, w_a v_a / N at the solution: w_a² / ‖w‖² of the margin.
-
-    With another `loss` (the paper names all three as future work) the cost is Σ_n ℓ(m_n), m_n the
-    negated contribution of row n to eq. 3, its entropies relative to their largest values; eq. 5–6
-    still hold, and in v each row is weighted by −ℓ′(m_n). With `l1` the cost is
-    Σ_n ℓ(m_n) + λN‖w‖₁ over w ≥ 0, which is descended by projected gradient steps that never
-    raise it; the loss must not be linear, because the cost would then have no minimum.
-    The result is w/‖w‖₁ with σ/‖w‖₁, which have the same α and β.
 
     Time per iteration 2 N² A multiply-adds and 2 N² exponentials; memory 8 N² bytes up to 4096
     rows, a few rows of length N above.
@@ -104,21 +89,6 @@ class Im4e(TunedSelector):
         symbol="λ",
         source=f"{_PAPER}, eq. 3; §3.2",
     )
-    loss: str = param(
-        "linear",
-        choice(*LOSSES),
-        help="Loss of a row's margin; linear as printed, the others its future work.",
-        symbol="ℓ",
-        source=f"{_PAPER}, §6",
-    )
-    l1: float | None = param(
-        None,
-        optional(real(above=0)),
-        help="Weight λ of ‖w‖₁ per row, in place of the constraint ‖w‖₁ = 1; needs a loss that is "
-        "not linear.",
-        symbol="λ",
-        source=f"{_PAPER}, §6",
-    )
     line_search: bool = param(
         False,
         flag(),
@@ -151,20 +121,8 @@ class Im4e(TunedSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
-        """Refuse penalty with another loss, l1 with a linear one, and margins of prototypes."""
+        """Refuse margins of prototypes."""
         yield from super().check_parameters()
-        if self.penalty is not None and (self.loss != "linear" or self.l1 is not None):
-            yield (
-                "penalty finds the minimiser for the linear loss on the simplex; use l1 with "
-                "another loss, or leave penalty out"
-            )
-        if self.l1 is not None and self.loss == "linear":
-            yield (
-                "l1 takes the place of the constraint on the sum of weights, without which a "
-                "linear loss has no minimum; use loss=logistic, hinge or sigmoid"
-            )
-        if self.l1 is not None and self.line_search:
-            yield "l1 always searches along its line; leave line_search out"
         if self.margins and self.prototypes is not None:
             yield (
                 "margins reports on every row, but prototypes learns from a sample; use one of them"
@@ -195,13 +153,6 @@ class Im4e(TunedSelector):
         descent = self._descend(space, start, sigma)
         weights, margin = descent.weights, space.margin(descent.point, sigma)
         notes = []
-        if self.l1 is not None:
-            total = float(weights.sum())
-            if total > 0:
-                # The same α and β, with weights that sum to one as everywhere else.
-                weights, sigma, margin = weights / total, sigma / total, margin / total
-            else:
-                notes.append(f"l1={self.l1:g} leaves no weight: use a smaller one")
         w = training.spread(weights)
         if self.margins:
             of_rows = row_margins(rows, weights, sigma)
@@ -210,14 +161,14 @@ class Im4e(TunedSelector):
                 "hit-entropy": of_rows.hit_entropy,
                 "miss-entropy": of_rows.miss_entropy,
             }
-        if descent.iterations == 0 and descent.converged and self.l1 is None:
+        if descent.iterations == 0 and descent.converged:
             notes.append("no feature has a positive expected margin: w was left where it started")
         if not descent.converged:
             notes.append(f"no convergence: {descent.stopped}")
         return self._selection(
             training,
             w,
-            int((w > (self.threshold / training.varying.size if self.l1 is None else 0.0)).sum()),
+            int((w > self.threshold / training.varying.size).sum()),
             scores=carried(w**2, margin),
             weights=w,
             model={"w": w, "sigma": np.float64(sigma)},
@@ -257,98 +208,15 @@ class Im4e(TunedSelector):
         }
 
     def _descend(self, space: PairSpace, start: Floats, sigma: float) -> Descent:
-        if self.l1 is not None:
-            return descend_sparse(
-                space,
-                start,
-                sigma,
-                loss_name=self.loss,
-                l1=self.l1,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            )
         return descend_im4e(
             space,
             start,
             sigma,
             penalty=self.penalty,
-            loss_name=self.loss,
             line_search=self.line_search,
             max_iter=self.max_iter,
             tol=self.tol,
         )
-
-
-def loss(name: str, margin: Floats) -> tuple[Floats, Floats]:
-    """The loss ℓ(m) of each margin, and −ℓ′(m), the weight of its row in the gradient.
-
-    Parameters
-    ----------
-    name : {"linear", "logistic", "hinge", "sigmoid"}
-        ℓ(m) = −m, log(1 + e^{−m}), max(0, 1 − m), or 1/(1 + e^m).
-    margin : (n,) float64
-
-    Returns
-    -------
-    tuple of two (n,) float64
-        The second is never negative. For hinge it is 1 below m = 1, and 0 from there on.
-
-    Examples
-    --------
-    >>> [value.tolist() for value in loss("hinge", np.array([-1.0, 0.5, 2.0]))]
-    [[2.0, 0.5, 0.0], [1.0, 1.0, 0.0]]
-    """
-    if name == "linear":
-        return -margin, np.ones_like(margin)
-    if name == "logistic":
-        return np.logaddexp(0.0, -margin), expit(-margin)
-    if name == "hinge":
-        return np.maximum(1.0 - margin, 0.0), (margin < 1.0).astype(float)
-    value = expit(-margin)
-    return value, value * (1.0 - value)
-
-
-def soft_margins(space: PairSpace, point: Point, sigma: float) -> Floats:
-    """The margin of each row with σ times its entropies, rows sorted by class; 0 without a hit.
-
-    Parameters
-    ----------
-    space : PairSpace
-    point : Point
-        A point of `space`, at the same σ.
-    sigma : float > 0
-
-    Returns
-    -------
-    (n,) float64
-        Σ_m β q − Σ_h α q − σ (E_miss − E_hit), the negated contribution of a row to eq. 3 after
-        step (a), with each entropy relative to its largest value, log of the number of hits or of
-        misses: otherwise the rows of a large class would have larger margins at any w.
-    """
-    sums = np.concatenate([[0.0], np.cumsum(space.count)])
-    of_class = sums[space.rows.end] - sums[space.rows.begin]
-    # A row alone in its class has no hits, and no weight in the sum over rows.
-    hits = np.where(space.alone, 1.0, of_class - space.count)
-    misses = np.maximum(sums[-1] - of_class, np.finfo(float).tiny)
-    log_hits = np.where(space.alone, 0.0, point.log_hits)
-    margins = sigma * (log_hits - np.log(hits) - point.log_misses + np.log(misses))
-    return np.where(space.alone, 0.0, margins)
-
-
-def cost_of_loss(space: PairSpace, point: Point, sigma: float, loss_name: str) -> float:
-    """Σ_n o_n ℓ(m_n) at a point; for the linear loss G itself."""
-    if loss_name == "linear":
-        return point.cost
-    values, _ = loss(loss_name, soft_margins(space, point, sigma))
-    return float(space.outer @ values)
-
-
-def gradient_of_loss(space: PairSpace, point: Point, sigma: float, loss_name: str) -> Floats:
-    """The gradient of `cost_of_loss` in w: each row counts −ℓ′(m_n) times."""
-    if loss_name == "linear":
-        return space.gradient(point, sigma)
-    _, pull = loss(loss_name, soft_margins(space, point, sigma))
-    return space.gradient(point, sigma, space.outer * pull)
 
 
 def descend_im4e(
@@ -357,7 +225,6 @@ def descend_im4e(
     sigma: float,
     *,
     penalty: float | None = None,
-    loss_name: str = "linear",
     line_search: bool = False,
     max_iter: int = 50,
     tol: float = 1e-5,
@@ -373,8 +240,6 @@ def descend_im4e(
         Non-negative, sum one.
     sigma, penalty, line_search, max_iter, tol
         As for `Im4e`.
-    loss_name : str
-        As `loss` for `Im4e`.
     keep_best : bool
         Return the iterate of the lowest cost, not the last.
 
@@ -391,14 +256,13 @@ def descend_im4e(
     point = space.point(start, sigma)
 
     def cost_at(point: Point) -> float:
-        of_rows = cost_of_loss(space, point, sigma, loss_name)
-        return of_rows + ridge * float(point.weights @ point.weights)
+        return point.cost + ridge * float(point.weights @ point.weights)
 
     state = DescentState(point, cost_at(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
     while state.updates < max_iter:
         point = state.point
         here = cost_at(point)
-        u = gradient_of_loss(space, point, sigma, loss_name)
+        u = space.gradient(point, sigma)
         if penalty is not None:
             target = on_the_simplex(-u / (2.0 * penalty))
         else:
@@ -419,72 +283,6 @@ def descend_im4e(
                 state.stop("no step lowers the cost")
                 break
         state.move(trial, cost_at(trial), step)
-        if state.has_converged():
-            state.stop()
-            break
-    return state.result()
-
-
-def descend_sparse(
-    space: PairSpace,
-    start: Floats,
-    sigma: float,
-    *,
-    loss_name: str,
-    l1: float,
-    max_iter: int = 50,
-    tol: float = 1e-5,
-) -> Descent:
-    """Weights w ≥ 0 of any sum that minimise the mean of ℓ(m_n), plus λ‖w‖₁, from `start`.
-
-    Parameters
-    ----------
-    space : PairSpace
-        With ``linear=True``.
-    start : (A,) float64
-        Non-negative.
-    sigma, l1, max_iter, tol
-        As for `Im4e`.
-    loss_name : {"logistic", "hinge", "sigmoid"}
-
-    Returns
-    -------
-    Descent
-        The weights are those of the last point.
-
-    Notes
-    -----
-    Projected gradient steps w ← (w − t (u/N + λ))⁺, t halved until the cost falls by 1e-4 ‖Δw‖²/t
-    (Bertsekas 1976, IEEE Trans. Automat. Control 21:174) and doubled after each step. As in the
-    other descents the cost is a sum over rows, N times the function that is minimised. O(A) and one
-    pass over all pairs of rows for each trial of a step.
-    """
-    from fsframe_margin.engine.descent import SMALLEST_STEP, DescentState
-
-    def cost_at(point: Point) -> float:
-        of_rows = cost_of_loss(space, point, sigma, loss_name)
-        return of_rows + space.total * l1 * float(point.weights.sum())
-
-    point = space.point(start, sigma)
-    state = DescentState(point, cost_at(point), max_iter=max_iter, tol=tol)
-    step = 1.0
-    while state.updates < max_iter:
-        point, here = state.point, state.costs[-1]
-        slope = gradient_of_loss(space, point, sigma, loss_name) / space.total + l1
-        while True:
-            target = np.maximum(point.weights - step * slope, 0.0)
-            change = target - point.weights
-            trial = space.point(target, sigma)
-            there = cost_at(trial)
-            fall = 1e-4 * space.total * float(change @ change) / step
-            if not change.any() or there <= here - fall or step < SMALLEST_STEP:
-                break
-            step /= 2
-        if not change.any() or step < SMALLEST_STEP:
-            state.stop("no step lowers the cost")
-            break
-        state.move(trial, there, step)
-        step *= 2
         if state.has_converged():
             state.stop()
             break
