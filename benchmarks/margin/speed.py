@@ -5,7 +5,6 @@
     python benchmarks/margin/speed.py resamples      100 bootstraps
     python benchmarks/margin/speed.py npfs [--against CHECKOUT]   the fits of `immigrate npfs`, and
                                                      what bounds them; in turn with another checkout
-    python benchmarks/margin/speed.py genes --data GLI.h5 [--iterations 5]
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
 The R package Immigrate is run if `Rscript` and the package are installed, and its W is compared.
@@ -21,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import shutil
 import subprocess
@@ -248,6 +246,7 @@ def part_npfs(options: argparse.Namespace) -> None:
 def _print_fits(repeats: int) -> None:
     import fsframe
     from fsframe.method.run import Run
+    from fsframe_margin.engine.descent import Objective
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.neighbour_shares import Arc
 
@@ -271,15 +270,13 @@ def _print_fits(repeats: int) -> None:
     point = space.point(np.eye(30) / 30**0.5, 1.0)
     target = np.maximum(-space.gradient(point, 1.0), 0.0)
     target /= np.linalg.norm(target)
-    other = space.measure(target)
     along = (float(np.vdot(space.gradient(point, 1.0), W)) for W in (point.weights, target))
     arc = Arc(*along, float(np.vdot(point.weights, target)))
+    objective = Objective(space, 1.0, "elementwise", 0.0)
     parts = {
         "distances to the new weights": lambda: space.measure(target),
         "gradient": lambda: space.gradient(point, 1.0),
-        "line search": lambda: space.search(
-            arc, point.measured, other.copy(), (0.0, 0.0), point.cost, 1.0
-        ),
+        "line search, with these distances": lambda: objective.step(point, arc, target, 0.0, True),
     }
     print(f"{Path(fsframe.__file__).parents[1]}: {1e3 * fit:.2f} ms a fit of {rows} rows, "
           f"{updates:.1f} updates; {FITS} fits {FITS * fit:.1f} s")  # fmt: skip
@@ -293,20 +290,8 @@ def _print_fits(repeats: int) -> None:
         print(f"  {name}: {1e6 * seconds:.0f} µs an update, {100 * updates * seconds / fit:.0f}%")
 
 
-def part_genes(options: argparse.Namespace) -> None:
-    """All pairs of all genes without a screen; W is never stored as a whole."""
-    memory = 4 << 30
-    for iterations in (1, options.iterations):
-        task = {
-            "what": "select", "data": options.data, "memory": memory,
-            "method": f"immigrate:sigma={options.sigma},max_iter={iterations}",
-        }  # fmt: skip
-        found = measured(task)
-        print(json.dumps({"max_iter": iterations, **found}, indent=1))
-
-
 MEMORY_TASKS = [
-    ("immigrate:max_iter=3", 6000, 10), ("immigrate:max_iter=3", 60, 6000),
+    ("immigrate:max_iter=3", 6000, 10), ("immigrate:max_iter=3", 60, 2500),
     ("immigrate:sigma=cv,max_iter=3", 2000, 10), ("im4e:max_iter=3", 6000, 10),
     ("im4e:max_iter=3", 60, 12000), ("irelief:max_iter=3", 6000, 10), ("lfe", 3000, 300),
     ("logo:max_iter=3", 2000, 100), ("simba", 6000, 10), ("simba-mbiw", 4000, 10),
@@ -348,9 +333,6 @@ def main() -> None:
     parts = {n.removeprefix("part_"): f for n, f in globals().items() if n.startswith("part_")}
     parser.add_argument("part", choices=sorted(parts))
     parser.add_argument("--against", help="npfs: another checkout, measured in turn")
-    parser.add_argument("--data", help="a table for the part genes")
-    parser.add_argument("--iterations", type=int, default=5)
-    parser.add_argument("--sigma", type=float, default=4.0)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--size", action="append", help="fit: one size, such as 351x34; repeat")
     parser.add_argument("--method", action="append", help="memory: this method only; repeat")

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine.margins import PairSpace, Point
-from fsframe_margin.engine.neighbour_shares import SMALLEST_STEP, Arc, descends, factors, first_step
+from fsframe_margin.engine.neighbour_shares import (
+    SMALLEST_STEP,
+    Arc,
+    descends,
+    factors,
+    first_step,
+    mix,
+)
 
 Floats = NDArray[np.float64]
 
@@ -286,11 +293,18 @@ class Objective:
             least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
             t, reached = first_step(arc, trial, start, least)
             return reached, t
-        penalties = (0.0, 0.0)
-        if self.penalty:
-            penalties = self.penalty * float(W.sum()), self.penalty * float(target.sum())
-        second = self.space.measure(target)
-        t, reached = self.space.search(arc, point.measured, second, penalties, start, self.sigma)
+        first, second = point.measured, self.space.measure(target)
+        of_start = self.penalty * float(W.sum()) if self.penalty else 0.0
+        of_target = self.penalty * float(target.sum()) if self.penalty else 0.0
+
+        def mixture(t: float) -> tuple[float, Point]:
+            a, b = factors(arc, t)
+            logs, cost = self.space.log_sums(first, second, a / self.sigma, b / self.sigma)
+            cost *= self.sigma
+            return cost + a * of_start + b * of_target, Point(None, second, cost, logs[0], logs[1])
+
+        t, reached = first_step(arc, mixture, start, SMALLEST_STEP)
         if reached is not None:
+            mix(first, second, *factors(arc, t))
             reached.weights = weights_at(t)
         return reached, t

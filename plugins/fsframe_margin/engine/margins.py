@@ -24,7 +24,6 @@ from fsframe_margin.engine.linear_kernels import Measure, add_weighted, weighted
 from fsframe_margin.engine.neighbour_shares import (
     ELEMENTWISE,
     SMALLEST_SUM,
-    Arc,
     ClassRanges,
     Shares,
     exp_nonpositive,
@@ -245,65 +244,10 @@ class PairSpace(RowChunks):
 
     def point_at(self, weights: Any, q: Floats, sigma: float) -> Point:
         """The point at `weights`, whose distances are q."""
-        logs, cost = self._log_sums(q, q, 1.0 / sigma, 0.0)
+        logs, cost = self.log_sums(q, q, 1.0 / sigma, 0.0)
         return Point(weights, q, sigma * cost, logs[0], logs[1])
 
-    def search(
-        self,
-        arc: Arc,
-        first: Floats,
-        second: Floats,
-        penalties: tuple[float, float],
-        start: float,
-        sigma: float,
-    ) -> tuple[float, Point | None]:
-        """The first sufficient step on the arc between the weights W of a point and U.
-
-        Parameters
-        ----------
-        arc : Arc
-        first, second : (n, n) float64
-            q under W and U over all pairs i < j; `second` is overwritten with q at the step.
-        penalties : (float, float)
-            λ Σ W and λ Σ U over all rows, in the unit of the cost.
-        start : float
-            The cost at t = 0, with its penalty.
-        sigma : float
-
-        Returns
-        -------
-        (float, Point or None)
-            t, and the point without weights, which the caller sets; 0 and None if no step suffices.
-
-        Notes
-        -----
-        A trial takes n²/2 exponentials.
-        """
-        if len(self.chunks) == 1:
-            logs = np.empty((2, self.n_rows))
-            t, cost = neighbour_shares.first_step_between(
-                arc, first, second, penalties, start, sigma, self.rows, self.alone, self.outer, logs
-            )
-            if not t:
-                return t, None
-        else:
-
-            def trial(t: float) -> tuple[float, tuple[Floats, float]]:
-                a, b = neighbour_shares.factors(arc, t)
-                logs, cost = self._log_sums(first, second, a / sigma, b / sigma)
-                penalised = sigma * cost + a * penalties[0] + b * penalties[1]
-                return penalised, (logs, sigma * cost)
-
-            t, found = neighbour_shares.first_step(
-                arc, trial, start, neighbour_shares.SMALLEST_STEP
-            )
-            if found is None:
-                return t, None
-            logs, cost = found
-            neighbour_shares.mix(first, second, *neighbour_shares.factors(arc, t))
-        return t, Point(None, second, cost, logs[0], logs[1])
-
-    def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, float]:
+    def log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, float]:
         """log Σ count·exp(−q/σ) over hits and misses of every row, and the cost over σ.
 
         q/σ = a·first + b·second.
@@ -321,7 +265,7 @@ class PairSpace(RowChunks):
         return both, neighbour_shares.cost_of(both[0], both[1], self.alone, self.outer)
 
     def _streamed_log_sums(self, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
-        """`_log_sums` of distances that are not stored; each thread holds a few rows of them.
+        """`log_sums` of distances that are not stored; each thread holds a few rows of them.
 
         The distance of each pair is computed once, and its exponential is used for both rows. Rows
         whose sums are too small to be accurate are computed again with a shift; if this applies to

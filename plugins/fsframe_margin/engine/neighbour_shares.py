@@ -7,9 +7,7 @@ rows. If such a sum is too small to be accurate (`SMALLEST_SUM`), the shifted on
 the smallest q of each row, with two exponentials per pair.
 
 The line search goes along the arc of norm one between the weights W and their target U. Distances
-are linear in the weights, so a trial costs exponentials only. Where all pairs are one chunk of
-work, `first_step_between` makes all trials of an update in one compiled call, because a call for
-each would take longer than its work.
+are linear in the weights, so a trial costs exponentials only.
 """
 
 from __future__ import annotations
@@ -376,32 +374,27 @@ class Arc(NamedTuple):
     overlap: float
 
 
-@njit()
 def slope(arc: Arc) -> float:
     """The derivative of the cost at t = 0."""
     return arc.along - arc.here - arc.here * (arc.overlap - 1.0)
 
 
-@njit()
 def descends(arc: Arc) -> bool:
     """Whether the slope is negative; at a stationary point it is only rounding error."""
     return slope(arc) < -1e-14 * (abs(arc.along) + abs(arc.here))
 
 
-@njit()
 def factors(arc: Arc, t: float) -> tuple[float, float]:
     """The factors of W and of U at t."""
     norm = math.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * arc.overlap + t * t)
     return (1 - t) / norm, t / norm
 
 
-@njit()
 def suffices(arc: Arc, t: float, start: float, cost: float) -> bool:
     """Whether the cost at t is sufficiently below that at the start."""
     return cost <= start + _SUFFICIENT * t * slope(arc) and cost < start
 
 
-@njit()
 def shorter(arc: Arc, t: float, start: float, cost: float) -> float:
     """The trial after t, whose cost does not suffice: t/2, t/4 or t/8.
 
@@ -439,32 +432,3 @@ def mix(first: Floats, second: Floats, a: float, b: float) -> None:
     for i in range(first.shape[0]):
         for j in range(i + 1, first.shape[0]):
             second[i, j] = a * first[i, j] + b * second[i, j]
-
-
-@njit()
-def first_step_between(
-    arc: Arc, first: Floats, second: Floats, penalties: tuple[float, float], start: float,
-    sigma: float, rows: ClassRanges, alone: Flags, outer: Floats, logs: Floats,
-) -> tuple[float, float]:  # fmt: skip
-    """`PairSpace.search` over one chunk; returns t, and the cost without penalty.
-
-    The log-sums at t are written into `logs` (2, n): over hits, and over misses.
-    """
-    n = alone.size
-    t = 1.0
-    while t >= SMALLEST_STEP:
-        a, b = factors(arc, t)
-        for i in range(n):
-            logs[0, i] = logs[1, i] = 0.0
-        direct_sums(first, second, a / sigma, b / sigma, rows, logs, 0, n)
-        cost = settled(logs, alone, outer)
-        if cost != cost:
-            log_sums(first + first.T, second + second.T, a / sigma, b / sigma, rows, logs, 0, n)
-            cost = cost_of(logs[0], logs[1], alone, outer)
-        cost *= sigma
-        penalised = cost + a * penalties[0] + b * penalties[1]
-        if suffices(arc, t, start, penalised):
-            mix(first, second, a, b)
-            return t, cost
-        t = shorter(arc, t, start, penalised)
-    return 0.0, start
