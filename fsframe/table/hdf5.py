@@ -7,7 +7,7 @@ import math
 import mmap
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -216,33 +216,25 @@ class Hdf5Arrays(contextlib.AbstractContextManager["Hdf5Arrays"]):
             return None
         return (found[0][0], found[0][1]), found[1]
 
-    def block(
-        self,
-        name: str,
-        rows: slice,
-        columns: NDArray[np.intp],
-        make: Callable[..., NDArray[Any]] = np.empty,
-    ) -> NDArray[Any]:
+    def block(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Some columns of consecutive rows of a dataset, as stored.
 
-        Adjacent columns are read into an array made by ``make(shape, dtype)``. Others, in any
-        order, are read a few rows at a time from a dataset without chunks, and one column of chunks
-        after the other from another one; each piece takes no more than the largest of 16 MB, the
-        result, and one chunk. DataError if the dataset is gone or cannot be read.
+        Columns that are not adjacent, in any order, are read a few rows at a time from a dataset
+        without chunks, and one column of chunks after the other from another one; each piece takes
+        no more than the largest of 16 MB, the result, and one chunk. DataError if the dataset is
+        gone or cannot be read.
         """
         with self._reading(repr(name)):
             dataset = self._dataset(name)
             if dataset is None:
                 raise DataError(f"{self._path} has no {name!r} any more")
             begin, end, _ = rows.indices(dataset.shape[0])
-            shape = (max(0, end - begin), columns.size)
+            values = np.empty((max(0, end - begin), columns.size), dataset.dtype)
             if (np.diff(columns) == 1).all():
-                values = make(shape, dataset.dtype)
                 if values.size:
                     source = np.s_[begin:end, columns[0] : columns[-1] + 1]
                     dataset.read_direct(values, source)
                 return values
-            values = np.empty(shape, dataset.dtype)
             most = max(_AT_A_TIME, values.nbytes)
             high, wide = dataset.chunks or (1, dataset.shape[1])
             step = max(high, most // (wide * dataset.dtype.itemsize) // high * high)

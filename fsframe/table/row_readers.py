@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -198,10 +196,9 @@ class FrameRows(RowReader):
             if dtype != np.uint8:
                 column = column.cast(polars.Float64).fill_null(float("nan"))
             taken.append(column)
-        memory = _ReusedMemory()
         with reading_errors(self.what):
             for height, frames in self.frames(list(columns), rows):
-                block, at = memory.array((len(columns), height), dtype), 0
+                block, at = np.empty((len(columns), height), dtype), 0
                 for frame in frames:
                     if dtype == np.uint8 and not _all_bytes(frame, polars.UInt8):
                         raise NotAllBytes
@@ -211,38 +208,6 @@ class FrameRows(RowReader):
                 yield block.T
                 # Free it before the next one is read.
                 del block
-
-
-class _ReusedMemory:
-    """Provides arrays in memory that earlier ones no longer use.
-
-    New memory is zeroed by the system, page by page, which takes a quarter of the time of decoding
-    a block.
-    """
-
-    def __init__(self) -> None:
-        self._kept: list[NDArray[np.uint8]] = []
-
-    def array(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array of that shape and dtype, not initialised; O(arrays in use) besides memory."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        unused = (k for k in range(len(self._kept)) if _references(self._kept, k) == _ALONE)
-        k = next(unused, len(self._kept))
-        if k == len(self._kept):
-            self._kept.append(np.empty(size, np.uint8))
-        elif self._kept[k].size < size:
-            # The old memory is released first, since files may hold more and more rows.
-            self._kept[k] = np.empty(0, np.uint8)
-            self._kept[k] = np.empty(size, np.uint8)
-        return self._kept[k][:size].view(dtype).reshape(shape)
-
-
-def _references(kept: list[NDArray[np.uint8]], k: int) -> int:
-    # Views, and views of views, count: they refer to the array that owns the memory.
-    return sys.getrefcount(kept[k])
-
-
-_ALONE = _references([np.empty(0, np.uint8)], 0)
 
 
 class NotAllBytes(Exception):
@@ -402,12 +367,11 @@ class Hdf5Rows(RowReader):
     def _blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         place = {name: k for k, name in enumerate(self.names)}
         wanted = np.array([place[name] for name in columns])
-        memory = _ReusedMemory()
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 for start in range(0, length, rows):
                     taken = slice(start, min(start + rows, length))
-                    block = file.block(self.x, taken, wanted, memory.array)
+                    block = file.block(self.x, taken, wanted)
                     block = without_codes(block, self.codes)
                     yield np.ascontiguousarray(block, dtype=dtype)
                     # Free it before the next one is read.
