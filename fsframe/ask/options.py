@@ -27,7 +27,7 @@ from fsframe.show.progress import Pace, ProgressBars
 from fsframe.storage import RunRecord
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import is_annotated, is_frame, is_labelled, with_columns
+from fsframe.table.frames import is_annotated, is_frame, with_columns
 from fsframe.table.read import read
 from fsframe.table.reader import find_table, in_parts
 from fsframe.table.roles import side_roles
@@ -332,7 +332,7 @@ def table_of(
     # A frame whose columns have several levels of names calls them by tuples.
     of_frame = isinstance(label, tuple) and label in getattr(data, "columns", ())
     apart = not (label is None or isinstance(label, (str, int)) or of_frame)
-    if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
+    if is_frame(data) or is_annotated(data) or (apart and _is_matrix(data)):
         arrays = {role: value for role, value in said.items() if holds_values(role, value, data)}
         if apart:
             arrays["label"] = label
@@ -365,7 +365,7 @@ def table_of(
     elif fields or rows_by_name or isinstance(data, Mapping):
         hint = "; make columns by name a data frame with pandas.DataFrame(data)"
     raise RequestError(
-        "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
+        "data must be a Dataset, a data frame (pandas, polars, pyarrow, AnnData) or a "
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "
         f"fsframe.Dataset.from_arrays(X, y){hint}"
     )

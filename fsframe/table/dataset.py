@@ -36,8 +36,6 @@ from fsframe.table.frames import (
     check_same_order,
     is_annotated,
     is_frame,
-    is_labelled,
-    of_labelled,
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import Keys, as_keys, asked_sides, names_of, said, spelled_out
@@ -190,8 +188,6 @@ class Dataset(FrozenTable):
         >>> data.n_samples, data.classes, data.feature_names
         (2, ('ill', 'well'), ('f1', 'f2'))
         """
-        if is_labelled(X):
-            X = of_labelled(X, ())
         if is_frame(X):
             check_same_order(X, {"labels": y, "groups": groups, "weights": weights})
             parts = features_only(FrameColumns(X))
@@ -257,14 +253,11 @@ class Dataset(FrozenTable):
 
         Parameters
         ----------
-        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData or xarray object
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or AnnData
             Numeric or boolean columns; missing values become NaN. Categorical columns (category,
             Categorical, Enum, dictionary) are nominal, ordered ones of pandas ordinal. An index is
             not a column.
-            Features of an AnnData are its ``X``; label and groups are columns of ``obs``. A
-            DataArray of xarray is samples × features, named by the coordinate of the second
-            dimension; a Dataset has a variable over the samples for each column. Coordinates along
-            the samples are columns if a role names them.
+            Features of an AnnData are its ``X``; label and groups are columns of ``obs``.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column. If names have
             several levels, give their tuple, or its text. Text that is all numbers is read as
@@ -325,13 +318,10 @@ class Dataset(FrozenTable):
         (('a', 'b'), ('x', 'y'), 'kind')
         """
         further = asked_sides(sides, "from_frame")
-        texts = [*names_of(adjust), *(name for names in further.values() for name in names)]
-        if is_labelled(frame):
-            frame = of_labelled(frame, (groups, weight, event, time, *texts, label))
         if not is_frame(frame) and not is_annotated(frame):
             raise DataError(
-                f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
-                "or an xarray object; use Dataset.from_arrays"
+                f"{type(frame).__name__} is not a pandas or polars data frame or a pyarrow table; "
+                "use Dataset.from_arrays"
             )
         if layer is not None and not is_annotated(frame):
             raise RequestError(f"layer={layer!r} is for an AnnData, not {type(frame).__name__}")

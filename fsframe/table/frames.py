@@ -1,9 +1,9 @@
-"""The columns of data frames, with their names and kinds; arrays of xarray as data frames."""
+"""The columns of data frames, with their names and kinds."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import Layout
 from fsframe.table.table_columns import BadColumn, Table, Taken
 from fsframe.table.text_file import is_missing, is_number, known_texts
-from fsframe.text import did_you_mean
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -193,65 +192,6 @@ def is_frame(given: Any) -> bool:
 def is_annotated(given: Any) -> bool:
     """Whether something is an AnnData object."""
     return type(given).__module__.partition(".")[0] == "anndata" and hasattr(given, "obs")
-
-
-def is_labelled(given: Any) -> bool:
-    """Whether something is an xarray DataArray or Dataset."""
-    home = type(given).__module__.partition(".")[0]
-    return home == "xarray" and type(given).__name__ in ("DataArray", "Dataset")
-
-
-def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
-    """An xarray DataArray or Dataset as a pandas data frame.
-
-    Parameters
-    ----------
-    given : DataArray of samples × features, or Dataset of variables over samples
-        The second dimension's coordinate names the features; f1, f2, … without one.
-    beside : iterable
-        Names of coordinates along the samples that become columns: label, groups, ….
-
-    Raises
-    ------
-    DataError
-        If its number of dimensions is wrong, or a name in `beside` is neither a coordinate along
-        the samples nor a column.
-    """
-    array = type(given).__name__ == "DataArray"
-    if len(given.dims) != 1 + array:
-        shape = ", ".join(f"{name}: {given.sizes[name]}" for name in given.dims)
-        raise DataError(
-            f"a DataArray must have two dimensions, samples × features, not ({shape})"
-            if array
-            else "all variables of an xarray Dataset must have the samples as their only "
-            f"dimension, not ({shape}): give the DataArray of the features, with the label "
-            "as a coordinate (.assign_coords)"
-        )
-    samples = next(iter(given.dims))
-    others = {str(n): c for n, c in given.coords.items() if c.dims == (samples,)}
-    if array:
-        frame = given.reset_coords(drop=True).to_pandas()
-        if given.dims[1] not in given.coords:
-            frame.columns = [f"f{k + 1}" for k in range(frame.shape[1])]
-    else:
-        frame = given.reset_coords(drop=True).to_dataframe()
-    problems = []
-    for name in dict.fromkeys(n for n in beside if isinstance(n, str)):
-        if name in others:
-            frame[name] = others[name].to_numpy()
-        elif name in given.coords and given[name].dims:
-            problems.append(
-                f"coordinate {name!r} runs over {', '.join(map(repr, given[name].dims))}, the "
-                f"samples are {samples!r}, the first dimension: transpose the array if they are not"
-            )
-        elif name not in frame.columns:
-            hint = did_you_mean(name, [*others, *map(str, frame.columns)])
-            problems.append(
-                f"there is neither a coordinate along {samples!r} nor a column {name!r}{hint}"
-            )
-    if problems:
-        raise DataError("\n".join(problems))
-    return frame
 
 
 def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:

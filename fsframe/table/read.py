@@ -20,7 +20,7 @@ from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
 from fsframe.table.dataset import Dataset, dataset_of
 from fsframe.table.dialect import quoted, unquote
-from fsframe.table.frames import FrameColumns, appended, is_annotated, is_frame, is_labelled
+from fsframe.table.frames import FrameColumns, appended, is_annotated, is_frame
 from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
@@ -404,12 +404,12 @@ def read(
     path : path
         Delimited text (also compressed by gzip, bzip2, xz or zip), NPZ or HDF5, recognised by
         content; ``"-"`` is standard input. If there is no such file, the one known file of that
-        name with an ending. Also a data frame of pandas, polars or pyarrow, an AnnData, or a
-        DataArray or Dataset of xarray (`Dataset.from_frame`), which takes `label`, `drop`,
-        `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`. Also a table in parts,
-        which is never loaded whole: a pattern (``"parts/*.parquet"``), a folder or a list of
-        Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of pyarrow, a frame of dask;
-        and one HDF5, Parquet or Arrow file too large for memory.
+        name with an ending. Also a data frame of pandas, polars or pyarrow, or an AnnData
+        (`Dataset.from_frame`), which takes `label`, `drop`, `categorical`, `groups`, `task`,
+        `ordinal`, `dates` and `encode`. Also a table in parts, which is never loaded whole: a
+        pattern (``"parts/*.parquet"``), a folder or a list of Parquet, Arrow or HDF5 files, a lazy
+        frame of polars, a dataset of pyarrow, a frame of dask; and one HDF5, Parquet or Arrow file
+        too large for memory.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -526,7 +526,7 @@ def read(
         samples=None if samples is None else os.fspath(samples),
         labels=None if labels is None else os.fspath(labels),
     )  # fmt: skip
-    if is_frame(path) or is_annotated(path) or is_labelled(path):
+    if is_frame(path) or is_annotated(path):
         layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
         wrong = [key for key in form.said() if not (key == "x" and layer and is_annotated(path))]
         if wrong:
