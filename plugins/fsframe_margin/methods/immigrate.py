@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.method.run import Cost, Run
+from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
@@ -33,6 +33,9 @@ _PAPER = "Zhao, Hong, Liu"
 
 RULES = ("elementwise", "psd", "psd-clip")
 """Interpretations of the constraint on W, by which `engine.descent.update` makes its target."""
+
+_PUBLISHED_SCREEN = 2.0
+"""The paper's threshold of an IM4E weight, in units of 1/A (§3.6)."""
 
 TOLERANCE = 1e-4
 """Relative change of the cost at which a descent with a line search stops by default."""
@@ -74,7 +77,8 @@ class Immigrate(TunedSelector):
     folds : int ≥ 2
         Inner folds for ``sigma="cv"``.
     screen : float > 0, optional
-        Only features with an IM4E weight above screen/A form pairs.
+        Only features with an IM4E weight above screen/A form pairs. By default 2, as in the
+        paper, if W over all features does not fit the memory bound, with a warning; else no screen.
     prototypes : int ≥ 4, optional
         If there are more rows, learn from a sample of about this many.
 
@@ -85,9 +89,7 @@ class Immigrate(TunedSelector):
     q(x_i, x_j) = |x_i − x_j|ᵀ W |x_i − x_j|; its gradient is Σ of Theorem 3.1.
 
     Time per iteration N² A² / 2 multiply-adds and N² exponentials; memory 24 N² bytes up to
-    4096 rows, a few rows of length N above; and 64 A² bytes. If those do not fit, W is stored by
-    tiles, or implicitly (`ImplicitPairs`); then pairs among the kept features are returned, or
-    the 100,000 largest pairs if more than 2048 features are kept.
+    4096 rows, a few rows of length N above; and 64 A² bytes.
 
     The score of a feature is the part of the expected margin that it carries, Σ_b W_ab (−Σ)_ab / N
     at the solution, which is its share Σ_b W_ab² of ‖W‖² times the margin. Features with a share
@@ -176,8 +178,9 @@ class Immigrate(TunedSelector):
     screen: float | None = param(
         None,
         optional(real(above=0)),
-        help="Screen with IM4E first: only features with a weight above screen/A form pairs (2 "
-        "in the paper). `im4e immigrate` does the same in two stages.",
+        help="Screen with IM4E first: only features with a weight above screen/A form pairs. "
+        "`im4e immigrate` does the same in two stages. By default 2, as in the paper, where W over "
+        "all features does not fit the memory bound, else no screen.",
         source=f"{_PAPER}, §3.6",
     )
 
@@ -200,13 +203,20 @@ class Immigrate(TunedSelector):
         from fsframe_margin.engine.margins import PairSpace
 
         training = self._drawn(data, upstream, run)
-        if self.screen is not None:
-            training, upstream = self._screened(training, run)
+        notes = []
         size = training.varying.size
+        screen = self.screen
+        if screen is None and _bytes_of_weights(size) > run.route:
+            screen = _PUBLISHED_SCREEN
+        if screen is not None:
+            training, upstream = self._screened(training, screen, run)
+            if self.screen is None:
+                notes.append(_said_of_screen(size, training.varying.size, run.route))
+            size = training.varying.size
         run.must_hold(
             _bytes_of_weights(size),
             f"immigrate: W over {size} columns",
-            "screen first (`im4e immigrate`, or screen=2)",
+            "screen first (`im4e immigrate`, or a larger screen)",
         )
         start = start_of_weights(training, upstream, self.start, run)
         sigma, pruned, tables = self._tuned(training, start, run)
@@ -242,21 +252,20 @@ class Immigrate(TunedSelector):
                 "pruned": np.array([pruned]),
                 **tables,
             },
-            notes=_notes(descent, self.line_search),
+            notes=[*notes, *_notes(descent, self.line_search)],
         )
 
-    def _screened(self, training: Training, run: Run) -> tuple[Training, Selection]:
+    def _screened(self, training: Training, screen: float, run: Run) -> tuple[Training, Selection]:
         """The rows with the columns that IM4E weighs above screen/A (at least the best one), and
         these weights, to start from.
         """
         from fsframe_margin.engine.margins import PairSpace
 
         space = PairSpace.of(training, run, linear=True)
-        assert self.screen is not None
         size = training.varying.size
         sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
         w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
-        kept = np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
+        kept = np.flatnonzero(w > min(screen / size, w.max() * (1 - 1e-12)))
         training = attrs.evolve(
             training,
             X=np.ascontiguousarray(training.X[:, kept]),
@@ -406,6 +415,16 @@ def descend(
 def _bytes_of_weights(size: int) -> int:
     """Bytes of W, U, Σ, the result and their temporaries: 64 A²."""
     return 64 * size * size
+
+
+def _said_of_screen(size: int, kept: int, memory: int) -> str:
+    """The warning that only some columns form pairs, since W over all does not fit."""
+    return (
+        f"W over {size} columns takes {size_text(_bytes_of_weights(size))}, more than the "
+        f"{size_text(memory)} of memory that one fit may hold: only the {kept} with an IM4E weight "
+        f"above {_PUBLISHED_SCREEN:g}/{size} form pairs, as in the paper "
+        f"(screen={_PUBLISHED_SCREEN:g}); more memory (--memory) takes all"
+    )
 
 
 def start_of_weights(

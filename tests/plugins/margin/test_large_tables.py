@@ -37,14 +37,17 @@ def wide():
     return X, y
 
 
-def test_w_that_does_not_fit_is_refused_with_advice():
+def test_columns_are_screened_as_published_where_w_over_all_does_not_fit():
     rng = np.random.default_rng(0)
     data = Dataset.from_arrays(rng.standard_normal((20, 3000)), np.repeat([0, 1], 10))
     run = Run(memory=400 << 20)
-    for method in (Immigrate(), Immigrate(sigma="cv")):
-        with pytest.raises(RequestError, match=r"W over 3000 columns.*`im4e immigrate`"):
-            method.select(data, run=run)
-    assert Immigrate(screen=2.0).select(data, run=run).selected.size
+    alone, screened = (m.select(data, run=run) for m in (Immigrate(), Immigrate(screen=2.0)))
+    assert_equal(alone, screened, "the paper's screen", besides=("warnings",))
+    assert any("W over 3000 columns takes 549 MiB" in note for note in alone.warnings)
+    # Whether to screen is decided by the limit of the run, not by a worker's share of it.
+    share = Run(memory=1 << 20, route_memory=600 << 20)
+    with pytest.raises(RequestError, match=r"W over 3000 columns.*`im4e immigrate`"):
+        Immigrate().select(data, run=share)
 
 
 def test_screening_inside_immigrate_equals_im4e_before_it(wide):
