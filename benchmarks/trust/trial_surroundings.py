@@ -231,8 +231,6 @@ def full_disk(trial: Trial) -> None:
                 "-q",
                 "-o",
                 "run.h5",
-                "--csv",
-                "f.csv",
             ],
         ):
             if subprocess.run(

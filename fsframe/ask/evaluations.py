@@ -227,7 +227,6 @@ def compare_on(
     plan: StudyPlan,
     ask: Ask,
     folder: Path | None = None,
-    csv_out: Path | None = None,
     *,
     overwrite: bool = False,
     memory: int | None = None,
@@ -244,9 +243,8 @@ def compare_on(
     folder : Path, optional
         Folder of the run files. Those of an earlier call are verified and not computed again; they
         may come from another kind of processor only with `mixed`.
-    csv_out : Path, optional
-        A further file for the results, replaced only with `overwrite`, as is a table of results in
-        the folder that has other chains or tables.
+    overwrite : bool
+        Whether a table of results in the folder that has other chains or tables is replaced.
     before : callable
         Called with all requests before the first of them is computed.
     tell : callable
@@ -271,7 +269,8 @@ def compare_on(
     before([each for cell, each in requests.items() if not _is_beside(plan, cell)])
     records = dict(_records(plan, requests, ask, mixed=mixed, tell=tell))
     result = ComparisonResult(record=plan.record(records))
-    write_comparison(result.comparison, folder, csv_out, overwrite=overwrite)
+    if folder is not None:
+        write_comparison(result.comparison, folder)
     return result
 
 

@@ -132,12 +132,6 @@ COUNT = click.IntRange(min=1)
 
 overwrite_option = option("--overwrite", "Replace the file if it exists.")
 dry_run_option = option("--dry-run", "Print the checked chain; run nothing.")
-folds_csv_option = option(
-    "--csv FILE",
-    "Also write one line per fold of an evaluation, or per metric and set size of a stability "
-    "study.",
-    called="csv_out",
-)
 
 engine_options = all_options(
     option(

@@ -128,17 +128,16 @@ def this_command() -> str:
 def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     """The request with the limits from this command's options, and with details for a resumption.
 
-    `options` are those of `engine_options` and, if the command has them, ``overwrite``, ``threads``
-    and ``csv_out``.
+    `options` are those of `engine_options` and, if the command has them, ``overwrite`` and
+    ``threads``.
     """
-    memory, csv_out = options.get("memory"), options.get("csv_out")
+    memory = options.get("memory")
     # With absolute paths, since the run may be continued in another folder.
     reading = with_further_files(request.data.reading, Path())
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),
         "reading": json.dumps(reading),
-        "csv": os.path.abspath(csv_out) if csv_out else "",
     }
     return attrs.evolve(
         request,
@@ -233,7 +232,7 @@ def tell_early(error: FsframeError, options: Mapping[str, Any]) -> None:
     """
     if options.get("progress") == "json":
         say_json({"event": "error", "kind": type(error).__name__, "text": str(error)}, err=True)
-    used = [options.get(name) for name in ("out", "csv_out", "data", "run")]
+    used = [options.get(name) for name in ("out", "data", "run")]
     with contextlib.suppress(FsframeError, OSError):
         log = check_log(options.get("log"), used, Path(used[0]) if used[0] else None)
         with logging_to(log, this_command(), lambda _: None):
@@ -326,13 +325,11 @@ def _stop(
     end_process(number)
 
 
-def show_result(record: storage.RunRecord, out: Path | None, options: Mapping[str, Any]) -> None:
-    """Print a result as its command does, and write its folds to ``csv_out``."""
-    from fsframe.show.display import protocol_csv, protocol_object, result_lines
+def show_result(record: storage.RunRecord, out: Path | None, *, as_json: bool) -> None:
+    """Print a result as its command does."""
+    from fsframe.show.display import protocol_object, result_lines
 
-    if options.get("csv_out"):
-        protocol_csv(record, Path(options["csv_out"]), overwrite=options["overwrite"])
-    if options["as_json"]:
+    if as_json:
         say_json(protocol_object(record, out))
     else:
         say_lines(result_lines(record, out))
@@ -375,11 +372,7 @@ def run_on(
         stored_answer(out, chain, options["seed"], apart_from=[path])
     if out is not None:
         check_run_name(out)
-    used = [path, out]
-    csv_out = options.get("csv_out")
-    if csv_out is not None:
-        check_destination(csv_out, overwrite=options["overwrite"], apart_from=used)
-    check_log(options["log"], [*used, csv_out])
+    check_log(options["log"], [path, out])
     reporter = Reporter(options)
     table = read(path, **reading_arguments(**options))
     if reporter.events:

@@ -355,18 +355,7 @@ def make_folder(folder: Path) -> None:
         raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
 
 
-def write_comparison(
-    comparison: Comparison,
-    folder: Path | None = None,
-    csv_out: Path | None = None,
-    *,
-    overwrite: bool = False,
-) -> None:
-    """Write the table of results to `folder`, and to `csv_out`."""
-    content = results_csv([comparison]).encode()
-    if folder is not None:
-        # Rebuilt from the run files at every call.
-        place_file(folder / RESULTS, content, overwrite=True)
-    # Last: once this file exists, the same command is refused, so the folder must be complete.
-    if csv_out is not None:
-        place_file(csv_out, content, overwrite=overwrite)
+def write_comparison(comparison: Comparison, folder: Path) -> None:
+    """Write the table of results to `folder`."""
+    # Rebuilt from the run files at every call.
+    place_file(folder / RESULTS, results_csv([comparison]).encode(), overwrite=True)

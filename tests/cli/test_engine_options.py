@@ -83,7 +83,6 @@ def test_an_early_error_makes_no_log_where_the_run_is_to_be(
     [
         ("chain mim on small --log small.csv", "same file"),
         ("chain mim on small --overwrite -o out.h5 --log ./out.h5", "same file"),
-        ("evaluate mim on small --folds 2 --repeats 1 --csv f.csv --log f.csv", "same file"),
         ("chain mim on small --log mine.txt", "is not a log of fsframe"),
         ("chain mim on small --log no/run.log", "there is no folder"),
         ("compare knn margin on small --folds 2 -o cmp --log cmp/results.csv", "folder"),

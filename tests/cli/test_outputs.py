@@ -31,9 +31,7 @@ FROM_TABLE = [
     "chain mim on small.csv --overwrite -o OUT",
     "chain mim npfs:n=2,permutations=5,alpha=0.2 on small --overwrite -o OUT",
     "evaluate mim on small.csv --folds 2 --repeats 1 --overwrite -o OUT",
-    "evaluate mim on small.csv --folds 2 --repeats 1 --no-out --overwrite --csv OUT",
     "stability mim on small.csv --n 3 --overwrite -o OUT",
-    "compare mim:top=1 mim on small.csv --folds 2 --repeats 1 --overwrite --csv OUT",
     "apply small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
     "predict small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
     "predict small.mim_top=2-margin.h5 on new --train small --overwrite -o OUT",
@@ -91,17 +89,12 @@ def test_resume_keeps_the_table_that_it_is_given(call: Call, here: Path) -> None
 
     table = here / "small.csv"
     chain = Chain.parse("mim npfs:n=4,permutations=1,alpha=0.5")
-    for request in (
-        {"path": str(table), "overwrite": "yes"},
-        {"path": str(table), "overwrite": "yes", "csv": str(table)},
-    ):
-        out = here / "small.csv" if "csv" not in request else here / "other.h5"
-        units = units_folder(out)
-        units.mkdir()
-        Manifest.of(chain, read(table), 0, request).keep(units)
-        before = table.read_bytes()
-        assert call(f"resume {out}").code == 5
-        assert table.read_bytes() == before
+    units = units_folder(table)
+    units.mkdir()
+    Manifest.of(chain, read(table), 0, {"path": str(table), "overwrite": "yes"}).keep(units)
+    before = table.read_bytes()
+    assert call(f"resume {table}").code == 5
+    assert table.read_bytes() == before
 
 
 def test_chain_run_keeps_the_table_that_it_was_told_of(here: Path) -> None:
@@ -130,14 +123,6 @@ def test_a_name_that_says_another_kind_of_file_is_refused(
     done = call(f"{asked} --overwrite")
     assert done.code == 5 and told in done.err
     assert sorted(path.suffix for path in here.iterdir() if path.name.startswith("a.")) == [".h5"]
-
-
-def test_two_outputs_are_two_files(call: Call, here: Path) -> None:
-    asked = "evaluate mim on small.csv --folds 2 --repeats 1 --overwrite -o a.h5 --csv ./a.h5"
-    done = call(asked)
-    assert done.code == 5 and "is the same file as a.h5" in done.err
-    done = call("compare mim:top=1 mim on small.csv -o d --csv d/results.csv --overwrite")
-    assert done.code == 5 and not (here / "d").exists()
 
 
 def test_compare_keeps_a_table_called_like_its_results(call: Call, here: Path) -> None:

@@ -233,13 +233,13 @@ def test_commands_from_the_table_to_the_page(folder):
         assert result.code == 0, result.err
         return result.out
 
-    out = done(f"{EVALUATE} --curve auto -o e.h5 --csv folds.csv")
+    out = done(f"{EVALUATE} --curve auto -o e.h5")
     assert "larger class" not in out and "probabilities" not in out
     heading = next(line for line in out.split("\n") if line.startswith("measure "))
     assert heading.split() == ["measure", "value", "±", "95", "%", "mean", "all", "features"]
+    shown = done("show e.h5 --csv folds.csv")
     header = "split,features_kept,r2,mae,rmse,concordance"
     assert Path("folds.csv").read_text().splitlines()[0] == header
-    shown = done("show e.h5")
     assert all(line in shown for line in out.split("\n")[2:7])
     ridge = "correlation:top=2 sklearn:estimator=Ridge"
     out = done(f"compare '{ridge}' knn:k=3 on one.csv two.csv {QUICK} -o cmp")

@@ -106,9 +106,6 @@ def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsfr
     assert done.code == 0, done.err
     assert (folder / "table.unruly_how=chdir.h5").is_file()
     words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
-    done = fsframe("evaluate", *words, "--csv", "folds.csv")
-    assert done.code == 0, done.err
-    assert (folder / "folds.csv").is_file()
     done = fsframe("compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
     assert done.code == 0, done.err
     # The two chains, and the classifier that both are measured by.

@@ -6,7 +6,6 @@ table.
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -288,7 +287,6 @@ def _run_chain(results: list[StageText | dict[str, Any]], dry_run: bool) -> None
     "bundled ones that apply]",
     multiple=True,
 )
-@option("--csv FILE", "Also write one line per fold.", called="csv_out")
 @output_options
 def _on_of_evaluate(**options: Any) -> dict[str, Any]:
     """The table to evaluate on.
@@ -410,10 +408,8 @@ def _run(
         raise RequestError(
             f"name the table to run on: fsframe {command} {shlex.join(typed.split())} on DATA"
         )
-    # Absolute: a plugin may change the current folder.
-    csv_out = os.path.abspath(options["csv_out"]) if options.get("csv_out") else None
     record, out = run_on(asked, named, **options)
-    show_result(record, out, {**options, "csv_out": csv_out})
+    show_result(record, out, as_json=options["as_json"])
 
 
 def _run_protocol(

@@ -12,7 +12,6 @@ import attrs
 import click
 
 from fsframe import execution, storage
-from fsframe.atomic import check_destination
 from fsframe.cli.options import (
     engine_options,
     fold_options,
@@ -76,7 +75,6 @@ _LIMITS = ("overwrite", "memory", "mixed")
     "Keep a run file for every chain and table there, with results.csv. A second call verifies "
     "what is there and computes only the rest.",
 )
-@option("--csv FILE", "Also write the table of results.", called="csv_out")
 @option(
     "--seed",
     "Random seed: the same seed gives the same folds, and the same bits on the same kind of "
@@ -86,7 +84,7 @@ _LIMITS = ("overwrite", "memory", "mixed")
 )
 @option(
     "--overwrite",
-    "Replace the file of --csv if it exists, and in the folder results of other chains or tables.",
+    "Replace a table of results in the folder that has other chains or tables.",
 )
 @json_option
 @quiet_option
@@ -111,7 +109,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     """
     from fsframe.ask.evaluations import compare_on, compared_methods, comparison_plan
     from fsframe.evaluation.study_plan import StudyTable
-    from fsframe.show.comparisons import RESULTS, check_folder
+    from fsframe.show.comparisons import check_folder
     from fsframe.table.read import read
     from fsframe.table.reader import find_table
 
@@ -121,15 +119,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     methods, metric = compared_methods(chains, given, options["metric"] or None)
     found_paths = [find_table(path) for path in paths]
     folder = _folder(options)
-    csv_out = None
-    if options["csv_out"]:
-        results = [] if folder is None else [folder / RESULTS]
-        csv_out = check_destination(
-            options["csv_out"], overwrite=options["overwrite"], apart_from=[*found_paths, *results]
-        )
     if folder is not None:
         check_folder(folder, found_paths)
-    check_log(options["log"], [*found_paths, csv_out], folder)
+    check_log(options["log"], found_paths, folder)
 
     def study_table(path: Path, source: str) -> StudyTable:
         try:
@@ -157,7 +149,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             plan,
             _runner(options, reporter, engine),
             folder,
-            csv_out,
             **{name: options[name] for name in _LIMITS},
             before=lambda requests: _check_memory(requests, engine),
             tell=reporter.note,

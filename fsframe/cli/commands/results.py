@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fsframe.atomic import check_destination, check_ending, place_file
-from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
+from fsframe.cli.options import COUNT, offered, overwrite_option
 from fsframe.cli.run_file import (
     find_results,
     is_stdout,
@@ -28,7 +28,12 @@ from fsframe.registry import writers
 @click.command()
 @click.argument("run", type=click.Path())
 @json_option
-@folds_csv_option
+@option(
+    "--csv FILE",
+    "Also write one line per fold of an evaluation, or per metric and set size of a stability "
+    "study.",
+    called="csv_out",
+)
 @option("--overwrite", "Replace the file of --csv if it exists.")
 def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.

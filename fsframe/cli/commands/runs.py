@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,10 @@ import attrs
 import click
 
 from fsframe import execution, storage
-from fsframe.atomic import check_destination
 from fsframe.cli.options import (
     COUNT,
     MemorySize,
     engine_options,
-    folds_csv_option,
     reading_arguments,
     reading_options,
 )
@@ -59,8 +56,7 @@ _PREFER = "FSFRAME_PREFER"
 @reading_options
 @engine_options
 @option("--threads", "Threads to use. [default: all]", type=COUNT)
-@folds_csv_option
-@option("--overwrite", "Replace the run file, or the --csv file, if it exists.")
+@option("--overwrite", "Replace the run file if it exists.")
 @json_option
 @quiet_option
 def resume(run: str, **options: Any) -> None:
@@ -71,8 +67,8 @@ def resume(run: str, **options: Any) -> None:
     The result is bit for bit what it would have been without the interruption. The engine may
     differ.
 
-    Only RUN and files named in this command are written: the leftovers of an interrupted run may
-    come from somebody else, and must not decide which files are replaced.
+    Only RUN is written: the leftovers of an interrupted run may come from somebody else, and must
+    not decide which files are replaced.
 
     \b
     Example:
@@ -96,17 +92,14 @@ def resume(run: str, **options: Any) -> None:
         record = storage.load_run(out)
         if not options["quiet"]:
             say(f"note: {out} is already finished", err=True)
-        show_result(record, out, options)
+        show_result(record, out, as_json=options["as_json"])
         return
     manifest = _manifest(folder)
     asked = options["data"] or manifest.request.get("path", "")
-    used = [out, asked, *tables_at(asked, out)]
-    check_log(options["log"], [*used, options["csv_out"]])
-    csv_out = _csv_destination(manifest, out, options, used)
-    options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
+    check_log(options["log"], [out, asked, *tables_at(asked, out)])
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _continue(out, manifest, options) if finished is None else finished
-    show_result(record, out, options)
+    show_result(record, out, as_json=options["as_json"])
 
 
 def _manifest(folder: Path) -> Manifest:
@@ -126,40 +119,6 @@ def _manifest(folder: Path) -> Manifest:
             "the original command"
         )
     return manifest
-
-
-def _csv_destination(
-    manifest: Manifest, out: Path, options: dict[str, Any], used: list[Any]
-) -> Path | None:
-    """Where to write the table of folds, as this command or the interrupted one asked.
-
-    The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
-    run file.
-    """
-    if options["csv_out"]:
-        return check_destination(
-            options["csv_out"], overwrite=options["overwrite"], apart_from=used
-        )
-    name = manifest.request.get("csv", "")
-    if not name:
-        return None
-    asked = Path(os.path.realpath(name))
-    same_folder = asked.parent == Path(os.path.realpath(out)).parent
-    if not same_folder or asked.suffix != ".csv" or asked.name.startswith("."):
-        if not options["quiet"]:
-            say(
-                f"note: the interrupted command was also to write {name}, which is not a CSV "
-                f"file beside the run file; to write it, add --csv {shlex.quote(name)}",
-                err=True,
-            )
-        return None
-    if os.path.lexists(asked):
-        raise StoreError(
-            f"{asked}, which the interrupted command was to write, already exists and was left "
-            "unchanged; name another file for the table of folds (--csv FILE, with --overwrite to "
-            "replace a file)"
-        )
-    return check_destination(asked, apart_from=used)
 
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> storage.RunRecord | None:
