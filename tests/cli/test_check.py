@@ -55,26 +55,6 @@ def test_parameters_are_checked_too_and_a_base_is_asked_for() -> None:
     assert fsframe("check", "mim npfs").code == 2
 
 
-def test_failures_are_reported_by_cause_and_a_badge_says_all(tmp_path: Path) -> None:
-    done = fsframe("check", "fake-spread", "--badge", "-q", fakes=["fake_sound"], cwd=tmp_path)
-    assert done.code == 3
-    text = (tmp_path / "fake-spread.check.md").read_text(encoding="utf-8")
-    assert text.startswith("# `fake-spread` fails the conformance checks of fsframe\n")
-    for part in (
-        "## Failed",
-        "## With a random label",
-        "## Time and memory",
-        "fake-sound",
-    ):
-        assert part in text
-    again = fsframe("check", "fake-spread", "--badge", fakes=["fake_sound"], cwd=tmp_path)
-    assert again.code == 5 and "already exists" in again.err and not again.out
-    metric = fsframe("check", "kuncheva", "--badge", "-o", "k.md", "-q", cwd=tmp_path)
-    assert metric.code == 0
-    assert "passes" in (tmp_path / "k.md").read_text(encoding="utf-8")
-    assert fsframe("check", "kuncheva", "-o", "k.md").code == 2
-
-
 @pytest.mark.parametrize(("fake", "what"), [("seconds", "plot"), ("jsonl", "writer")])
 def test_a_part_without_a_suite_is_named(fake: str, what: str) -> None:
     done = fsframe("check", fake, fakes=[f"fake_{fake}"])

@@ -21,7 +21,7 @@ import attrs
 import click
 
 from fsframe import execution
-from fsframe.atomic import as_store_errors, check_destination, place_file
+from fsframe.atomic import as_store_errors
 from fsframe.cli.options import COUNT, METHODS, by_family, complete_method, listed, stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import FsframeError, PluginError, RequestError, StoreError
@@ -202,16 +202,7 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 @click.argument("name", shell_complete=complete_method)
 @json_option
 @option("-q --quiet", "Print only failures and the totals.")
-@option(
-    "--badge",
-    "Also write a report: versions, test results, exceptions with reasons; for a selector, how it "
-    "behaves on noise and how its time and memory grow.",
-)
-@option("-o --out FILE", "Where to write the report. [default: NAME.check.md]")
-@option("--overwrite", "Replace the report if it exists.")
-def check(
-    name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
-) -> None:
+def check(name: str, as_json: bool, quiet: bool) -> None:
     """Run every conformance test that applies to a method, measure, reader, engine or command.
 
     NAME may carry parameters as in a chain, such as relieff:k=5. A stage that resamples others is
@@ -220,18 +211,12 @@ def check(
     a test fails.
 
     \b
-    Examples:
+    Example:
       fsframe check kuncheva
-      fsframe check mim --badge -q
     """
     from fsframe.testing import by_cause, run_checks, suite_for
 
-    if (out or overwrite) and not badge:
-        raise RequestError("-o and --overwrite apply to the report; add --badge")
     suite = suite_for(name)
-    target = Path(out or f"{name.partition(':')[0].replace('/', '-')}.check.md")
-    if badge:
-        check_destination(target, overwrite=overwrite)
     outcomes = []
     for outcome in run_checks(suite):
         outcomes.append(outcome)
@@ -258,26 +243,10 @@ def check(
             say_block(f"  FAILED  {words}{number}: {cause}", indent=" " * 10)
         parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
         say(f"{name}: {len(outcomes)} checks: {parts}")
-    if badge:
-        written = _write_badge(name, suite, outcomes, target, overwrite)
-        if not as_json:
-            say(f"report: {written}")
     if sums["failed"]:
         if suite.advice and not as_json:
             say_block(f"  {suite.advice}", indent="  ")
         raise PluginError(f"{name} fails {sums['failed']} of {len(outcomes)} checks")
-
-
-def _write_badge(
-    name: str, suite: Any, outcomes: Sequence[Any], target: Path, overwrite: bool
-) -> Path:
-    from fsframe.testing import SelectorConformance
-    from fsframe.testing.declarations import badge_lines, facts_of, measure
-
-    kept, cost = measure(suite.make) if issubclass(suite, SelectorConformance) else ([], [])
-    lines = badge_lines(name, list(facts_of(suite.offer)), outcomes, kept, cost)
-    content = "".join(f"{line}\n" for line in lines).encode()
-    return place_file(target, content, overwrite=overwrite)
 
 
 KINDS = (
