@@ -17,7 +17,6 @@ from fsframe.cli import cli, main
 from fsframe.cli.commands import offers as warming
 from fsframe.cli.commands.offers import (
     CompilationResult,
-    compile_families,
     compiled_families,
     warm_family,
 )
@@ -111,30 +110,20 @@ def test_a_family_is_run_and_compiles_nothing_the_second_time(monkeypatch):
     first = warm_family("interactions")
     assert not first.failed and "" not in first.kernels
     kept = KEPT.copy()
-    told = []
-    assert compile_families(["inter"], tell=told.append) == told
-    assert told[0].family == "interactions" and told[0].kernels == {} and kept == KEPT
-
-
-def test_no_such_family_lists_those_that_there_are():
-    with pytest.raises(RequestError, match=r"no family 'imigrate'.*margin"):
-        compile_families(["imigrate"])
+    again = warm_family("interactions")
+    assert again.family == "interactions" and again.kernels == {} and kept == KEPT
 
 
 def test_the_command_says_where_kernels_are_and_ends_with_5_where_they_cannot_be_kept(monkeypatch):
     done = [
         CompilationResult(family="margin", seconds=2.0, kernels={"/cache": 3, "": 1}, failed=())
     ]
-
-    def warmed(families, engine, tell):
-        tell(done[0])
-        return done
-
-    monkeypatch.setattr(warming, "compile_families", warmed)
-    said = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1"])
+    monkeypatch.setattr(warming, "compiled_families", lambda: {"margin": []})
+    monkeypatch.setattr(warming, "warm_family", lambda family: done[0])
+    said = CliRunner().invoke(cli, ["warm"])
     assert "margin: 4 kernels compiled, 2.0 s" in said.stdout and "3 in /cache" in said.stdout
     assert said.exception is not None and getattr(said.exception, "exit_code", 0) == 5
     done[0] = CompilationResult(family="margin", seconds=2.0, kernels={"/cache": 3})
-    result = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1", "--json"])
+    result = CliRunner().invoke(cli, ["warm", "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["folders"] == {"/cache": 3}

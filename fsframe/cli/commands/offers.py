@@ -11,7 +11,7 @@ import shutil
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import as_completed
 from importlib.resources import files
 from pathlib import Path
@@ -28,7 +28,7 @@ from fsframe.errors import FsframeError, PluginError, RequestError, StoreError
 from fsframe.kinds import limits
 from fsframe.registry import Offer, Registry, classifiers, default_manager, find_offer, selectors
 from fsframe.registry.entries import Entry
-from fsframe.text import did_you_mean, facts, table_lines
+from fsframe.text import facts, table_lines
 
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
@@ -410,15 +410,14 @@ def info(as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("families", nargs=-1, metavar="[FAMILY]...")
 @option(
     "--workers",
     "Processes that compile, one family each at a time; by default as many as processors.",
     type=COUNT,
 )
 @json_option
-def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
-    """Compile the numerical kernels of all families, or of those named, and cache them.
+def warm(workers: int | None, as_json: bool) -> None:
+    """Compile the numerical kernels of all families, and cache them.
 
     Runs every method with its defaults on small tables of each kind: numeric, nominal, with missing
     values, more columns than rows, numeric target. Kernels that only other settings or large tables
@@ -428,21 +427,27 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     \b
     Example:
       fsframe warm
-      fsframe warm margin interactions
     """
     from fsframe.system import available_processors
 
-    begun = time.perf_counter()
-    count = min(workers or available_processors(), len(families) or len(compiled_families()))
-
-    def tell(done: CompilationResult) -> None:
-        if not as_json:
-            say(f"{done.family}: {_compiled(sum(done.kernels.values()))}, {done.seconds:.1f} s")
-            for reason in done.failed:
-                say(f"  not run: {reason}")
-
+    begun, done = time.perf_counter(), []
+    families = compiled_families()
+    count = min(workers or available_processors(), len(families))
     with execution.open_engine(workers=count if count > 1 else None) as engine:
-        done = compile_families(families, engine, tell)
+        # The largest family first, so that it does not run alone at the end.
+        names = sorted(families, key=lambda name: -len(families[name]))
+        results: Iterable[CompilationResult] = map(warm_family, names)
+        if engine is not None:
+            futures = [engine.submit(warm_family, name) for name in names]
+            results = (future.result() for future in as_completed(futures))
+        for each in results:
+            done.append(each)
+            if not as_json:
+                what = _compiled(sum(each.kernels.values()))
+                say(f"{each.family}: {what}, {each.seconds:.1f} s")
+                for reason in each.failed:
+                    say(f"  not run: {reason}")
+    done.sort(key=lambda each: each.family)
     kept = Counter[str]()
     for each in done:
         kept.update(each.kernels)
@@ -487,49 +492,6 @@ class CompilationResult:
 def compiled_families() -> dict[str, list[Offer]]:
     """Family → its selectors that declare compiled kernels, both in alphabetical order."""
     return by_family(o for o in selectors.offers() if getattr(o.entry, "compiles", False))
-
-
-def compile_families(
-    families: Sequence[str],
-    engine: execution.Engine | None = None,
-    tell: Callable[[CompilationResult], None] = lambda _: None,
-) -> list[CompilationResult]:
-    """Compile and cache the kernels of some families, or of all if none is named.
-
-    Parameters
-    ----------
-    families : sequence of str
-        Names as listed by ``fsframe methods``, or prefixes of them.
-    engine : Engine, optional
-        Engine whose workers compile one family each; by default this process compiles all.
-    tell : callable
-        Called with the result of each family.
-
-    Returns
-    -------
-    list of CompilationResult
-        In alphabetical order.
-
-    Raises
-    ------
-    RequestError
-        If there is no such family.
-    """
-    names = _families_named(families)
-    results: Iterable[CompilationResult]
-    if engine is None:
-        results = map(warm_family, names)
-    else:
-        # The largest family first, so that it does not run alone at the end.
-        offers = compiled_families()
-        names.sort(key=lambda name: -len(offers[name]))
-        futures = [engine.submit(warm_family, name) for name in names]
-        results = (future.result() for future in as_completed(futures))
-    done = []
-    for each in results:
-        tell(each)
-        done.append(each)
-    return sorted(done, key=lambda each: each.family)
 
 
 def warm_family(family: str) -> CompilationResult:
@@ -580,19 +542,3 @@ def _tables() -> Iterator[Dataset]:
     yield Dataset.from_arrays(np.where(rng.random((60, 8)) < 0.1, np.nan, numbers), two)
     yield Dataset.from_arrays(rng.normal(size=(40, 300)), np.arange(40) % 2)
     yield Dataset.from_arrays(numbers, numbers[:, 0] + rng.normal(size=60))
-
-
-def _families_named(families: Sequence[str]) -> list[str]:
-    there = list(compiled_families())
-    asked = []
-    for name in families or there:
-        of_name = [each for each in there if each == name] or [
-            each for each in there if each.startswith(name)
-        ]
-        if len(of_name) != 1:
-            raise RequestError(
-                f"no family {name!r} has kernels to compile; families with kernels: "
-                f"{', '.join(there)}" + did_you_mean(name, there)
-            )
-        asked.append(of_name[0])
-    return list(dict.fromkeys(asked))
