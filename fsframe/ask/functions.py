@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -567,7 +567,9 @@ def _plan(
         proposed = (each.chain for table in tables for each in proposals_for(table.data, fill=fill))
         said["chains"] = list(dict.fromkeys(proposed))
     said = {key: value for key, value in said.items() if value != []}
-    return plan_of(said, tables, _source(said, tables, roles), faults)
+    # JSON and TOML write text, numbers and lists of them alike.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items()]
+    return plan_of(said, tables, f"# Requested by fsframe.study.\n{''.join(lines)}", faults)
 
 
 def _listed(value: Any) -> Any:
@@ -604,27 +606,3 @@ def _tables(data: Any, roles: dict[str, Any], faults: StudyFaults) -> Iterator[S
         known.add(called)
         path = Path(source) if source else None
         yield StudyTable(name=called, key=key, data=table, path=path)
-
-
-def _source(said: Mapping[str, Any], tables: Sequence[StudyTable], roles: Mapping[str, Any]) -> str:
-    """The request as the text of a study file, with comments for tables not read from a file."""
-    lines = ["# Requested by fsframe.study."]
-    # JSON and TOML write text, numbers and lists of them alike.
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()]
-    for table in tables:
-        if table.path is None:
-            lines += ["", f"# The table {json.dumps(table.name)} was passed by a program."]
-            continue
-        lines += ["", "[[tables]]", f"path = {json.dumps(str(table.path), ensure_ascii=False)}"]
-        lines += [f"name = {json.dumps(table.name, ensure_ascii=False)}"]
-        # Study files number columns from 1, Python arguments from 0.
-        for key, value in roles.items():
-            if isinstance(value, int) and not isinstance(value, bool):
-                lines.append(f"{key} = {value + 1 if value >= 0 else value}")
-            elif isinstance(value, dict):
-                inner = (f"{json.dumps(k)} = {json.dumps([*v])}" for k, v in value.items())
-                lines.append(f"{key} = {{ {', '.join(inner)} }}")
-            elif value is not None:
-                plain = value if isinstance(value, (str, bool)) else [*value]
-                lines.append(f"{key} = {json.dumps(plain, ensure_ascii=False)}")
-    return "\n".join(lines) + "\n"
