@@ -61,7 +61,6 @@ PICTURES = {
     "Weights of pairs": "matrix voices.h5",
     "Pairs that interact by test": "network pair.h5",
     "One pair": "pair pair.h5 on pair.csv",
-    "How a descent went": "convergence voices.h5",
     "Stability by number of features": "stability stability.h5",
     "Accuracy by number of features": "sizes knn.h5",
     "True against false positives": "roc knn.h5 margin.h5",

@@ -454,12 +454,3 @@ def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
         if stand != column:
             members.setdefault(int(seen[stand]), []).append(int(seen[column]))
     return members
-
-
-def convergence(stage: StageRecord) -> NDArray[np.float64] | None:
-    """The cost by iteration; None if the stage does not have two finite ones or more to draw."""
-    cost = stage.tables.get("cost")
-    if cost is None or cost.ndim != 1 or cost.size < 2 or cost.dtype.kind not in "fiu":
-        return None
-    costs = cost.astype(np.float64, copy=False)
-    return costs if np.isfinite(costs).all() else None

@@ -71,7 +71,6 @@ def subjects(runs):
         "stability": runs["stability"],
         "sizes": runs["evaluations"][0],
         "calibration": runs["probable"],
-        "convergence": runs["npfs"],
     }
     return {kind: [record] for kind, record in of_one.items()} | {
         "roc": runs["evaluations"],
@@ -85,7 +84,7 @@ def given(kind: str) -> Dataset | None:
     return table() if KINDS[kind].data else None
 
 
-REPEATED = {"classes", "bootstraps", "network", "sizes", "roc", "convergence"}
+REPEATED = {"classes", "bootstraps", "network", "sizes", "roc"}
 """Kinds made of the same marks as others, which other tests draw too."""
 
 
@@ -165,7 +164,7 @@ def test_a_run_that_lacks_what_is_needed_is_refused(kind):
 def test_every_kind_has_words_for_pages_and_a_place_of_its_own():
     assert all(kind.heading for kind in KINDS.values())
     places = [kind.place for kind in KINDS.values() if kind.place]
-    assert len(set(places)) == len(places) >= 12
+    assert len(set(places)) == len(places) >= 11
     # What is drawn of one run is on the page about it, what takes several on that about several.
     assert {name for name, kind in KINDS.items() if kind.place or kind.several} == set(KINDS)
     assert all(bool(kind.compares) == kind.several for kind in KINDS.values())

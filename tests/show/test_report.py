@@ -68,7 +68,6 @@ def test_page_answers_the_readers_questions(page):
     for asked in (
         "Which features matter",
         "How often each feature was selected",
-        "Convergence",
         "Features",
         "Checklist: data leakage, and other questions of a reader",
         "For the methods section",
@@ -177,13 +176,6 @@ def test_numbers_that_no_axis_holds_are_left_out(value):
     z[0] = value
     changed = senseless(record, z=z, cost=np.array([1.0, value]))
     assert "<svg" in report_page(attrs.evolve(changed, scores=scores))
-
-
-def test_a_long_table_is_drawn_with_few_points():
-    record = Chain.parse("mim:top=2").run(small())
-    changed = senseless(record, cost=np.arange(2_000_000.0))
-    pictures = {figure.heading: figure.svg for figure in figures(changed)}
-    assert len(pictures["Convergence"]) < 200_000
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

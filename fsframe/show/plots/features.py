@@ -1,4 +1,4 @@
-"""Plots of features and pairs: scores, distributions by class, convergence, pairs that interact."""
+"""Plots of features and pairs: scores, distributions by class, pairs that interact."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from fsframe.show.plots.canvas import (
     label_axis,
     lacks,
     legend_above,
-    look,
     say_left_out,
     short,
     spread,
     without_frame,
 )
 from fsframe.storage import RunRecord
-from fsframe.storage.checked_tables import convergence as cost_of
 from fsframe.table.dataset import Dataset
 from fsframe.text import did_you_mean
 
@@ -204,35 +202,6 @@ def _strip(panel: Any, values: Floats, at: float, band: float, number: int) -> N
     low, middle, high = np.clip(np.quantile(values, [0.25, 0.5, 0.75]), -5.0, 5.0)
     panel.plot([low, high], [at, at], color="black", lw=1.4)
     panel.plot([middle, middle], [at - band * 0.3, at + band * 0.3], color="black", lw=2.0)
-
-
-def convergence(record: RunRecord, ax: Any = None) -> Any:
-    """The cost that each stage minimised, by iteration.
-
-    Parameters
-    ----------
-    record : RunRecord
-    ax : matplotlib Axes, optional
-
-    Raises
-    ------
-    RequestError
-        If no stage stored its cost.
-    """
-    costs = [(stage.name, cost_of(stage)) for stage in record.stages]
-    known = [(name, cost) for name, cost in costs if cost is not None and drawable(cost).all()]
-    if not known:
-        how = "draw a run of a method that iterates (immigrate)"
-        raise lacks(record, "cost per iteration", how)
-    with axes_for(ax, 5.4, 3.0) as (panel,):
-        for number, (name, cost) in enumerate(known):
-            steps = spread(len(cost))
-            panel.plot(steps, cost[steps], **look(number), ms=3, label=short(name))
-        what = "cost" if len(known) > 1 else f"cost ({short(known[0][0])})"
-        panel.set(xlabel="iteration", ylabel=what)
-        if len(known) > 1:
-            panel.legend()
-        return panel.figure
 
 
 def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
