@@ -6,9 +6,7 @@ import contextlib
 import re
 import sys
 import warnings
-import weakref
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 from fsframe.errors import DataError, FsframeWarning, RequestError
 
@@ -46,77 +44,12 @@ def as_value_errors() -> Iterator[None]:
 
 
 def warn_each(texts: Iterable[str], where: str) -> None:
-    """Issue each warning once, at the caller's line outside fsframe and scikit-learn.
-
-    A search or cross-validation of scikit-learn gives one warning: that of the fit on all rows at
-    the end of a search, otherwise that of the first fold that has one. A worker process gives one.
-    """
-    messages = list(dict.fromkeys(texts))
-    if not messages:
-        return
-    caller = _caller()
-    if caller.silent or caller.key in _WARNED:
-        return
-    if caller.key is not None:
-        _WARNED.add(caller.key)
-    if caller.search:
-        messages = ["; ".join(messages)]
-        where = f"{where}, in {caller.search}"
-    for text in messages:
-        warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=caller.level)
-
-
-class _Worker:
-    """Stands for the search of a worker process, which runs in another process."""
-
-
-_WORKER = _Worker()
-_WARNED: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Searches that are running and have given their warning."""
-
-
-class _Caller(NamedTuple):
-    """The caller that fits an estimator.
-
-    `level` is the `stacklevel` in `warn_each` of the first caller outside the libraries, `search`
-    the name of the search or cross-validation that runs the fit, `key` an object that lives as long
-    as that, and `silent` whether a fit on all rows follows.
-    """
-
-    level: int
-    search: str = ""
-    key: Any = None
-    silent: bool = False
-
-
-def _caller() -> _Caller:
-    level, frame = 1, sys._getframe(1)
-    search, key, silent, fold = "", None, False, False
+    """Issue each warning once, at the caller's line outside fsframe, scikit-learn and joblib."""
+    level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
-        module, name = frame.f_globals["__name__"], frame.f_code.co_name
-        if name in _FIT_ONE_FOLD:
-            fold, key = True, key or frame.f_locals.get("estimator")
-        if module.startswith("joblib") and name == "__call__" and fold:
-            key = frame.f_locals.get("self")
-        elif module.startswith("sklearn.model_selection") and name in ("fit", *_FIT_FOLDS):
-            over = frame.f_locals.get("self")
-            search = name if over is None else type(over).__name__
-            silent = fold and bool(getattr(over, "refit", False))
         level, frame = level + 1, frame.f_back
-    if fold and not search:
-        return _Caller(level, "a fold", _WORKER)
-    return _Caller(level, search, key if fold else None, silent)
-
-
-_FIT_ONE_FOLD = ("_fit_and_score", "_fit_and_predict", "_permutation_test_score")
-_FIT_FOLDS = (
-    "cross_validate",
-    "cross_val_predict",
-    "learning_curve",
-    "validation_curve",
-    "permutation_test_score",
-)
-"""Functions of scikit-learn that fit one fold, and those besides searches that call them."""
+    for text in dict.fromkeys(texts):
+        warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=level)
 
 
 def _is_library(module: str) -> bool:
