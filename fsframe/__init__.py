@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.resamples import WrappingSelector as WrappingSelector
-    from fsframe.show.comparison_results import ComparisonResult as ComparisonResult
-    from fsframe.show.comparison_results import StudyResult as StudyResult
-    from fsframe.show.comparison_results import load_study as load_study
+    from fsframe.show.results import ComparisonResult as ComparisonResult
     from fsframe.show.results import EvaluationResult as EvaluationResult
     from fsframe.show.results import SelectionResult as SelectionResult
     from fsframe.show.results import StabilityResult as StabilityResult
+    from fsframe.show.results import StudyResult as StudyResult
     from fsframe.show.results import load_run as load_run
+    from fsframe.show.results import load_study as load_study
     from fsframe.table.dataset import Dataset as Dataset
     from fsframe.table.read import read as read
 
@@ -71,8 +71,8 @@ _NAMES = {
     "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
     "registry": "classifiers measures register regressors selectors stability_metrics",
     "resampling.resamples": "WrappingSelector",
-    "show.comparison_results": "ComparisonResult StudyResult load_study",
-    "show.results": "EvaluationResult SelectionResult StabilityResult load_run",
+    "show.results": "ComparisonResult EvaluationResult SelectionResult StabilityResult StudyResult "
+    "load_run load_study",
     "table.read": "read",
 }
 _HOME = {name: f"fsframe.{home}" for home, names in _NAMES.items() for name in names.split()}

@@ -20,8 +20,8 @@ from fsframe.evaluation.study_plan import StudyPlan, StudyTable
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
-from fsframe.show.comparison_results import ComparisonResult
 from fsframe.show.comparisons import check_kept, make_folder, run_file, write_comparison
+from fsframe.show.results import ComparisonResult
 from fsframe.storage import RunRecord, load_run
 from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (

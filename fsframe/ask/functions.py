@@ -38,13 +38,19 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.grid import default_classifier
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
 from fsframe.registry import classifiers as known_classifiers
-from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
 from fsframe.show.inspection import inspect_table
 from fsframe.show.inspection_display import Inspection
 from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposals_for
-from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
+from fsframe.show.results import (
+    ComparisonResult,
+    EvaluationResult,
+    SelectionResult,
+    StabilityResult,
+    StudyResult,
+    as_result,
+)
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame
 from fsframe.table.reader import in_parts

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
     from fsframe.chains.request import Request
     from fsframe.method.run import Progress
-    from fsframe.show.comparison_results import ComparisonResult
+    from fsframe.show.results import ComparisonResult
     from fsframe.storage.checkpoint import Checkpoint
 
 

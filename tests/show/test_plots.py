@@ -14,7 +14,7 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.pairs import PairWeights
-from fsframe.show import comparison_results, plots
+from fsframe.show import plots, results
 from fsframe.show.plots import KINDS, Kind, canvas, draw, evaluations, features
 from fsframe.table.dataset import Dataset
 from tests.grids import shortened
@@ -338,10 +338,10 @@ def test_a_plot_of_a_plugin_gets_the_measure_of_the_comparison_if_it_takes_one(
     def draw(name: str, runs: Any, **asked: Any) -> None:
         drawn.update(asked, name=name)
 
-    monkeypatch.setattr(comparison_results, "known_kinds", lambda: {"bars": kind})
-    monkeypatch.setattr(comparison_results, "draw", draw)
-    monkeypatch.setattr(comparison_results, "shown_picture", lambda picture, _: picture)
+    monkeypatch.setattr(results, "known_kinds", lambda: {"bars": kind})
+    monkeypatch.setattr(results, "draw", draw)
+    monkeypatch.setattr(results, "shown_picture", lambda picture, _: picture)
     record = SimpleNamespace(first_runs=list)
     compared: Any = SimpleNamespace(comparison=SimpleNamespace(metric="auc"), record=record)
-    comparison_results.ComparisonResult.plot(compared, "bars")
+    results.ComparisonResult.plot(compared, "bars")
     assert (drawn["name"], drawn["metric"]) == ("bars", given)

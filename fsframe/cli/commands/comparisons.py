@@ -335,8 +335,8 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
-    from fsframe.show.comparison_results import StudyResult
     from fsframe.show.page import write_folder
+    from fsframe.show.results import StudyResult
 
     result = StudyResult(record=record)
     if folder is not None:

@@ -50,7 +50,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     if given.study is not None:
         if csv_out is not None:
             raise RequestError(f"--csv is for a single run; fsframe table {run} -o {csv_out}")
-        from fsframe.show.comparison_results import StudyResult
+        from fsframe.show.results import StudyResult
 
         show_study(StudyResult(record=given.study), as_json=as_json)
         return
