@@ -1,11 +1,11 @@
-"""Self-contained HTML pages about a run, several runs or a study, and the files of a study."""
+"""Self-contained HTML pages about a run or a study, and the files of a study."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,6 @@ import attrs
 from fsframe.atomic import check_ending, check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
-from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.registry import report_sections
 from fsframe.show.comparisons import (
@@ -45,13 +44,11 @@ from fsframe.show.section import (
     Text,
     figures_of_several,
 )
-from fsframe.show.verdicts import heading, measure_words, verdict_of_comparison, verdict_of_several
+from fsframe.show.verdicts import heading, measure_words, verdict_of_comparison
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted, number_text, printable, safe, tex
-
-_MOST_RUNS = 20
 
 
 def report_page(record: RunRecord, path: Path | None = None, data: Dataset | None = None) -> str:
@@ -83,37 +80,6 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
         *_sections(About(record=record, path=path, data=data)),
     ]
     return page_text(f"{record.chain} on {record.data.name}", body)
-
-
-def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str:
-    """The page about several runs: what they have in common, then each run.
-
-    Parameters
-    ----------
-    runs : sequence of (RunRecord, Path)
-        Two to twenty.
-
-    Raises
-    ------
-    RequestError
-        If there are fewer or more.
-    """
-    if not 2 <= len(runs) <= _MOST_RUNS:
-        raise RequestError(f"a page covers one run, or 2 to {_MOST_RUNS} runs, not {len(runs)}")
-    records = [record for record, _ in runs]
-    first, second = verdict_of_several(records)
-    about_all = About(record=records[0], prefix="all")
-    body = [
-        f"<h1>{len(runs)} runs side by side</h1>",
-        f'<p class="verdict">{escape(first)} {escape(second)}</p>',
-        *_overview(records),
-        *(line for one in figures_of_several(records) for line in one.lines(about_all)),
-    ]
-    for number, (record, path) in enumerate(runs, start=1):
-        body.append(f'<section><h2 id="run-{number}">{number}. {escape(heading(record))}</h2>')
-        about = About(record=record, path=path, level=3, prefix=f"run{number}")
-        body += [*_facts(record), *_sections(about), "</section>"]
-    return page_text(f"{len(runs)} runs", body)
 
 
 def page_text(title: str, body: Iterable[str]) -> str:
@@ -161,22 +127,6 @@ def _sections(about: About) -> Iterator[str]:
                 raise
             # A failing section of another plugin does not prevent the page.
             yield from Bullets([str(error)], "warnings").lines(about)
-
-
-def _overview(records: Sequence[RunRecord]) -> Iterator[str]:
-    """One line for each run."""
-    rows = []
-    for number, record in enumerate(records, start=1):
-        protocol, leading, phi = recorded_protocol(record), "—", "—"
-        chain = record.chain if protocol is None else protocol.base
-        if isinstance(protocol, RecordedEvaluation):
-            first = protocol.evaluation.leading
-            leading = f"{measure_words(first.name)} {first.mean:.3f}"
-            phi = f"{protocol.evaluation.stability.value:.3f}"
-        kept = str(record.selected.size)
-        rows.append([str(number), chain, record.data.name, kept, leading, phi, str(record.seed)])
-    header = ["run", "chain", "table", "kept", "quality", "stability φ", "seed"]
-    yield from Table(header, rows, "runs", {0, 3, 4, 5, 6}).lines(About(record=records[0]))
 
 
 _WARNINGS, _ANSWERS, _TABLES_DRAWN, _ROWS = 50, 5, 12, 1000

@@ -53,9 +53,6 @@ CHECKLIST_WORDS = (
 STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
 _COLUMNS = {"frequency_low": "from", "frequency_high": "to", "with": "and"}
 
-# The kinds for several runs, in this order.
-_SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
-
 
 def with_own_identifiers(svg: str, prefix: str) -> str:
     """The SVG with identifiers that begin with `prefix`, so that they are unique within a page."""
@@ -73,17 +70,11 @@ class About:
         The run file.
     data : Dataset or None
         The run's table, if it was given.
-    level : int
-        Level of the headings: 2, or 3 on a page of several runs.
-    prefix : str
-        Prefix of identifiers, different for each run.
     """
 
     record: RunRecord
     path: Path | None = None
     data: Dataset | None = None
-    level: int = 2
-    prefix: str = "run"
 
 
 class Block(ABC):
@@ -101,7 +92,7 @@ class Heading(Block):
     text: str
 
     def lines(self, about: About) -> Iterator[str]:
-        yield f"<h{about.level}>{safe(self.text)}</h{about.level}>"
+        yield f"<h2>{safe(self.text)}</h2>"
 
 
 @attrs.frozen
@@ -169,19 +160,19 @@ class Code(Block):
 class Picture(Block):
     """A figure with its heading and caption.
 
-    Its SVG is inserted unchanged except for identifiers, which begin with `prefix`, by default that
-    of the run; the page runs no script but its own, whatever an SVG contains.
+    Its SVG is inserted unchanged except for identifiers, which begin with `prefix`; the page runs
+    no script but its own, whatever an SVG contains.
     """
 
     heading: str
     svg: str
     caption: str
-    prefix: str = ""
+    prefix: str = "run"
 
     def lines(self, about: About) -> Iterator[str]:
         label = safe(f"{self.heading}. {self.caption}")
-        # Identifiers must differ between the figures of several runs.
-        svg = with_own_identifiers(self.svg, self.prefix or about.prefix)
+        # Identifiers must differ between the figures of several tables.
+        svg = with_own_identifiers(self.svg, self.prefix)
         svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
         yield from Heading(self.heading).lines(about)
         picture = f'<div class="scroll" {_scrolled(f"{self.heading}, picture")}>{svg}</div>'
@@ -287,14 +278,10 @@ def _words_of_test(record: RunRecord) -> Iterator[str]:
 
 
 def figures_of_several(
-    records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
+    records: Sequence[RunRecord], kinds: Mapping[str, str | None]
 ) -> Iterator[Picture]:
-    """The figures that can be drawn from several runs.
-
-    `kinds` maps each kind to the measure it shows; by default all kinds, by accuracy.
-    """
-    asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
-    for kind, metric in asked.items():
+    """The figures that can be drawn from several runs; `kinds` has the measure that each shows."""
+    for kind, metric in kinds.items():
         if svg := _drawn(kind, records, metric=metric):
             yield Picture(heading=KINDS[kind].heading, svg=svg, caption=KINDS[kind].compares)
 

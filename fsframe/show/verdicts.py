@@ -251,21 +251,6 @@ def verdict(record: RunRecord) -> tuple[str, str]:
     return f"{k} of {p} features {verb} kept: {_named(record.selected_names)}.", _certainty(record)
 
 
-def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
-    """Features kept by all runs, and the number kept by one only."""
-    sets = [set(record.selected_names) for record in records]
-    common = sorted(set.intersection(*sets))
-    every = set.union(*sets)
-    alone = sum(1 for name in every if sum(name in kept for kept in sets) == 1)
-    n = len(records)
-    who = "Both runs keep" if n == 2 else f"All {n} runs keep"
-    if len({record.data.sha256 for record in records}) > 1:
-        who = f"By name, since their tables differ, {who[0].lower()}{who[1:]}"
-    shared = f"{who} {len(common)} of {len(every)} features that any of them keeps"
-    tail = f": {_named(common)}." if common else "."
-    return shared + tail, f"{alone} {'is' if alone == 1 else 'are'} kept by one run only."
-
-
 def _named(names: Sequence[str]) -> str:
     return some_of([printable(name, longest=40) for name in names], _NAMED)
 

@@ -16,14 +16,13 @@ from fsframe.evaluation.recorded import recorded_evaluation
 from fsframe.evaluation.summary import summarise
 from fsframe.show.display import result_lines
 from fsframe.show.methods_text import checklist, methods_paragraph, references
-from fsframe.show.page import report_page, report_page_of_several
+from fsframe.show.page import report_page
 from fsframe.show.section import figures
 from fsframe.show.verdicts import (
     decisions,
     heading,
     verdict,
     verdict_of_comparison,
-    verdict_of_several,
 )
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
@@ -234,12 +233,6 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     assert f"; balanced accuracy is {mean:.2f}, 0.50 by chance" in verdict(evaluated)[0]
     studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
     assert verdict(studied)[0].startswith("On 4 resamples `mim:top=2` keeps 2 of 3 features")
-    common = set(plain.selected_names) & set(npfs.selected_names)
-    assert f"Both runs keep {len(common)} of" in verdict_of_several([plain, npfs])[0]
-    other = Dataset.from_arrays(small().X + 1.0, small().y, small().feature_names)
-    elsewhere = Chain.parse("mim:top=2").run(other)
-    told = verdict_of_several([plain, npfs, elsewhere])[0]
-    assert told.startswith("By name, since their tables differ, all 3 runs keep")
 
 
 def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it(undrawn):
@@ -354,17 +347,6 @@ def test_the_checklist_speaks_of_standard_errors_where_there_are_some(scheme: st
     items = {item.question: item for item in checklist(Chain.parse(chain).run(small()))}
     item = items["Is performance reported with its uncertainty and against baselines?"]
     assert (item.state, "corrected standard errors" in item.answer) == (state, state == "yes")
-
-
-def test_a_page_of_several_runs_names_each_and_what_they_share(undrawn):
-    runs = [(Chain.parse(text).run(small()), None) for text in ("mim:top=2", "anova-f:top=1")]
-    page = report_page_of_several(runs)
-    tags = Tags(page)
-    named = [given["id"] for _, given in tags.tags if "id" in given]
-    assert len(named) == len(set(named)) and {"run-1", "run-2"} <= set(named)
-    assert "Which features the runs keep in common" in " ".join(tags.words)
-    with pytest.raises(RequestError, match="2 to 20 runs, not 1"):
-        report_page_of_several(runs[:1])
 
 
 def test_every_picture_has_words_and_every_wide_thing_can_be_reached_by_keys(page):

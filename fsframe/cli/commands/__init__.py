@@ -20,7 +20,7 @@ _LISTED = {
     "plot": ("results", "Plot one run or several."),
     "plugins": ("offers", "List the plugins, and whether each was loaded."),
     "predict": ("tables", "Predict the rows of a table with a run."),
-    "report": ("results", "Write an HTML report with figures on one run or several."),
+    "report": ("results", "Write an HTML report on a run, a comparison or a study."),
     "resume": ("runs", "Continue a run that was interrupted."),
     "show": ("results", "Show what a run file holds."),
     "stability": ("chains", "Measure the stability of the features that a chain selects."),

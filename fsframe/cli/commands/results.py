@@ -255,46 +255,38 @@ def _plot_kind_lines() -> list[str]:
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
-@option(
-    "-o --out FILE", "[default: RUN.html beside the first run file, FOLDER.html beside a folder]"
-)
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[on DATA]")
+@option("-o --out FILE", "[default: RUN.html beside the run file, FOLDER.html beside a folder]")
 @option(
     "--means/--no-means",
     "Read the run's table, for class means and plots of values. [default: if it is still there]",
     default=True,
 )
 @option("--overwrite", "Replace the report if it exists.")
-def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
+def report(run: str, words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
     """Write a report: verdict, figures, tables, leakage checklist, methods text, provenance.
 
     One self-contained HTML file; tables can be sorted and filtered, and are complete without
-    scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). For
-    several other runs it starts with what they have in common.
+    scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder).
 
     \b
     Example:
       fsframe report examples/parkinsons.immigrate-npfs.h5
     """
-    how = "name one run and one table: fsframe report RUN.h5 on DATA"
-    runs, source = _split(words, how)
-    if source and len(runs) != 1:
-        raise RequestError(how)
+    from fsframe.show.page import report_page, report_page_of_study
 
-    from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
-
-    given = find_results(runs, comparisons=not source)
+    source = table_after_on(words, "fsframe report RUN.h5 on DATA")
+    given = find_results([run], comparisons=not source)
     records, paths = given.records, given.paths
-    if source and len(paths) > 1:
-        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
+    if given.study is None and len(paths) > 1:
+        raise RequestError(f"{run} has {len(paths)} runs; name one run and one table")
     target, used = Path(out) if out else given.named("html"), given.used(source)
     check_destination(target, overwrite=overwrite, apart_from=used)
     table = "fsframe table RUN.h5 -o {} writes a table"
     check_ending(target, ".html", ".htm", holds="a report, which is HTML,", instead=table)
     if given.study is not None:
         text = report_page_of_study(given.study, given.where, None if given.where else paths[0])
-    elif len(records) > 1:
-        text = report_page_of_several(list(zip(records, paths, strict=True)))
     else:
         data = table_for("pictures of values", records[0], paths[0], source, means)
         text = report_page(records[0], paths[0], data)
