@@ -376,8 +376,8 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         """The values to fill each kept column with, categories by name."""
         filling: list[Any] = []
         for column, value in zip(self._kept().tolist(), values, strict=True):
-            levels = self._codes.get(column)
-            named = {} if levels is None else {code: text for text, code in levels.codes.items()}
+            kind = self._codes.get(column)
+            named: dict[float, str] = {} if kind is None else dict(enumerate(kind.levels))
             if np.ndim(value):
                 filling.append([named.get(v, v) for v in value.tolist()])
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import not_
 from typing import Any
 
 import attrs
@@ -21,10 +22,10 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.registry.manager import declared_exceptions
-from fsframe.sklearn.messages import InvalidData, InvalidRequest
+from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
 from fsframe.table.assembly import Parts, features_only
-from fsframe.table.column_kinds import level_text
+from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import (
@@ -138,32 +139,8 @@ def _side_columns(
 _SPARSE = ("csr", "csc")
 
 
-@attrs.frozen
-class Levels:
-    """The codes of the categories of a column by their text; `ordered` ones are all there are."""
-
-    codes: Mapping[str, float]
-    ordered: bool
-
-    def numbers(self, texts: Sequence[str], name: str, *, read: bool) -> list[float]:
-        """The cells of column `name` as codes, NaN where missing; a new category is above all.
-
-        InvalidData for a new one of ordered categories, if the column is `read`.
-        """
-        code = {"": np.nan, **self.codes}
-        new = 1 + max(self.codes.values(), default=-1)
-        for text in set(texts) - set(code):
-            code[text] = self.codes.get(level_text(text), new)
-            if self.ordered and read and code[text] == new:
-                order = {code: text for text, code in self.codes.items()}
-                raise InvalidData(
-                    f"column {name!r} has the category {text!r}, which is not in the order of the "
-                    f"table of fit: {' < '.join(order[place] for place in sorted(order))}"
-                )
-        return [code[text] for text in texts]
-
-
-Codes = Mapping[int, Levels]
+Codes = Mapping[int, ColumnKind]
+"""The categorical columns of the table of `fit` with their levels, none where these are numbers."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -406,7 +383,7 @@ def training_table(
         with _naming_columns(X):
             validate_data(estimator, X, y, skip_check_array=True)
         parts = features_only(FrameColumns(X))
-        codes, warnings = _category_codes(X, parts), parts["warnings"]
+        codes, warnings = _category_codes(parts), parts["warnings"]
         nominal, kinds = np.flatnonzero(parts["categorical"]), dict(parts["kinds"])
         X, y = check_X_y(
             parts["X"], y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
@@ -478,14 +455,21 @@ def new_rows(
     validate_data(estimator, X, reset=False, skip_check_array=True)
     names = frame_names(X)
     table = np.empty((len(X), len(names)))
-    plain = [j for j in range(len(names)) if j not in codes]
+    spelled = {column: kind for column, kind in codes.items() if kind.levels}
+    plain = [j for j in range(len(names)) if j not in spelled]
     if plain:
         columns = X.iloc[:, plain] if hasattr(X, "iloc") else X[:, plain]
         with _naming_columns(columns):
             table[:, plain] = check_array(columns, dtype=np.float64, ensure_all_finite=finite)
-    for column, levels in codes.items():
-        texts = frame_texts(X, column)
-        table[:, column] = levels.numbers(texts, names[column], read=column in reads)
+    for column, kind in spelled.items():
+
+        def where(row: int, name: str = names[column]) -> str:
+            return f"row {row + 1}, column {name!r}"
+
+        # A new one of ordered categories has no place, which matters if the column is read.
+        known = kind if column in reads else attrs.evolve(kind, kind="nominal")
+        with as_value_errors():
+            table[:, column] = numbers_of(frame_texts(X, column), known, not_, where)
     return np.asarray(check_array(table, ensure_all_finite=finite))
 
 
@@ -572,18 +556,11 @@ def category_places(X: Any) -> set[int]:
     return {place for place, kind in enumerate(kinds) if is_category(kind)}
 
 
-def _category_codes(X: Any, parts: Parts) -> Codes:
-    """Codes of the categories of a frame, by column."""
-    codes: dict[int, Levels] = {}
-    for column, name in enumerate(parts["feature_names"]):
-        kind = parts["kinds"].get(name)
-        ordered = kind is not None and kind.kind == "ordinal"
-        if not (ordered or parts["categorical"][column]):
-            continue
-        pairs = zip(frame_texts(X, column), parts["X"][:, column].tolist(), strict=True)
-        known = {text: code for text, code in pairs if text}
-        if ordered and kind is not None:
-            # Also those that no row of fit has.
-            known = {text: float(k) for k, text in enumerate(kind.levels)} | known
-        codes[column] = Levels(known, ordered)
-    return codes
+def _category_codes(parts: Parts) -> Codes:
+    """The categorical columns of a frame, by position."""
+    kinds = [parts["kinds"].get(name, ColumnKind("nominal")) for name in parts["feature_names"]]
+    return {
+        column: kind
+        for column, (kind, nominal) in enumerate(zip(kinds, parts["categorical"], strict=True))
+        if nominal or kind.kind == "ordinal"
+    }

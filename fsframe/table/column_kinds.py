@@ -379,6 +379,8 @@ def numbers_of(
     array([ 1., nan,  0.])
     """
     code = {level_text(level): float(place) for place, level in enumerate(kind.levels)}
+    # Of a categorical type, 1 and 1.0 may be two levels.
+    code |= {level: float(place) for place, level in enumerate(kind.levels)}
     numbers = np.empty(len(texts))
     known: dict[str, float] = {}
     for row, text in enumerate(texts):
@@ -391,7 +393,7 @@ def numbers_of(
 def _number_of(
     text: str, kind: ColumnKind, code: Mapping[str, float], where: Callable[[int], str], row: int
 ) -> float:
-    level = level_text(text)
+    level = text if text in code else level_text(text)
     if kind.kind == "indicator":
         return float(level in code)
     if kind.kind == "date":
@@ -404,7 +406,7 @@ def _number_of(
     if level in code:
         return code[level]
     if kind.kind == "nominal":
-        return float(len(code))
+        return float(len(kind.levels))
     shown = " < ".join(kind.levels) if kind.kind == "ordinal" else " and ".join(kind.levels)
     raise DataError(f"{where(row)}: {text!r} is not one of the levels of this column: {shown}")
 

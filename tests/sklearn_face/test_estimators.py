@@ -271,7 +271,9 @@ def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
     X = pandas.DataFrame({"stage": stage, "size": y + np.linspace(0, 0.1, 40)})
     reads = ChainClassifier("knn:k=3").fit(X, y)
     assert reads.predict(X.head(1).assign(stage="mid")).shape == (1,)
-    with pytest.raises(DataError, match=r"'stage' has .* 'top', .*: low < mid < high"):
+    with pytest.raises(
+        DataError, match=r"'stage': 'top' is not one of .*: low < mid < high"
+    ):
         reads.predict(X.head(1).assign(stage="top"))
     size_alone = ChainClassifier("mim:top=1,exclude=[stage] knn:k=3").fit(X, y)
     assert size_alone.predict(X.head(2).assign(stage="top")).tolist() == [0, 1]
@@ -286,6 +288,19 @@ def test_a_category_that_only_test_rows_have_spoils_no_fold() -> None:
     for chain in ("impute mim:top=1 knn", "impute knn", "impute:method=neighbours knn"):
         scores = cross_val_score(ChainClassifier(chain), X, age > 0, cv=3, error_score="raise")
         assert scores.mean() > 0.8
+
+
+def test_categories_that_are_numbers_keep_their_numbers_and_levels_their_spelling() -> None:
+    pandas = pytest.importorskip("pandas")
+    number, age = np.arange(40) % 4, np.linspace(0, 1, 40)
+    spelled = pandas.Categorical(["1", "1.0"] * 20)
+    X = pandas.DataFrame({"number": pandas.Categorical(number), "spelled": spelled, "age": age})
+    nearest = KNN(k=1).fit(X, np.arange(40) % 2)
+    assert nearest.predict(X).tolist() == [0, 1] * 20
+    X.loc[[3, 5], "number"] = np.nan
+    filled = ChainSelector("impute mim:top=3").set_output(transform="pandas").fit(X, age)
+    assert filled.transform(X)["number"].dtype == X["number"].dtype
+    assert not filled.transform(X).isna().any(axis=None)
 
 
 def test_text_that_is_no_category_is_refused_with_the_way_out() -> None:
