@@ -20,7 +20,7 @@ from fsframe.cli.commands.offers import (
     compiled_families,
     warm_family,
 )
-from fsframe.errors import RequestError, StoreError
+from fsframe.errors import StoreError
 from fsframe.kernels.compiled import KEPT
 from fsframe.registry import selectors
 from tests import same_process
