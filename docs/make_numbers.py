@@ -562,12 +562,6 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
-            "NPFS over pairs",
-            "python benchmarks/resampling/npfs_pairs.py",
-            ("resampling/results/npfs_pairs.csv",),
-            whole,
-        ),
-        Figure(
             "Tests of pairs after a selection, without any interaction",
             "python benchmarks/interactions/after_selection.py",
             ("interactions/results/after_selection.csv",),

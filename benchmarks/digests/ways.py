@@ -55,7 +55,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "base=mim,n=4,null=published",
         "base=mim,n=4,null=matlab",
         "base=mim,n=3,null=shards",
-        "base=immigrate,of=pairs,n=4,permutations=9,alpha=0.3",
     ),
     "relieff": ("", "k=3,missing=probability"),
     "rfecv": ("folds=2",),

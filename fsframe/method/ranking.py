@@ -309,13 +309,6 @@ RELEVANT = Statement(
     meaning="it carries information about the label, even if other features carry the same",
 )
 
-RELEVANT_PAIR = Statement(
-    word="relevant",
-    kind="marginal",
-    subject="a pair is relevant",
-    meaning="its weight depends on the label; its features need not interact",
-)
-
 NEEDED = Statement(
     word="needed",
     kind="conditional",

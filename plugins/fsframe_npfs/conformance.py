@@ -15,11 +15,7 @@ _BROKEN_TIES = {
 }
 
 EXCEPTIONS = {
-    "npfs": _BOOTSTRAPS
-    | _BROKEN_TIES
-    | {
-        "what_the_entry_promises_is_given": "pair weights are returned only with of=pairs",
-    },
+    "npfs": _BOOTSTRAPS | _BROKEN_TIES,
     "cpss": _BOOTSTRAPS | {"counts_equal_copies": "halves of copied rows are other halves"},
     "ensemble": _BOOTSTRAPS
     | _BROKEN_TIES

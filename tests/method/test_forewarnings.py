@@ -15,7 +15,6 @@ from fsframe.method.ranking import (
     INTERACTING,
     NEEDED,
     RELEVANT,
-    RELEVANT_PAIR,
     PermutationTest,
     Statement,
 )
@@ -270,7 +269,6 @@ def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str
     [
         ("anova-f:alpha=0.05", [("anova-f", RELEVANT)]),
         ("mim:top=20 immigrate npfs", [("npfs", RELEVANT)]),
-        ("immigrate npfs:of=pairs", [("npfs", RELEVANT_PAIR)]),
         ("lasso:top=4 cpss", [("cpss", NEEDED)]),
         ("mim:top=4 cpss", [("cpss", RELEVANT)]),
         ("cpss:base=(anova-f elastic-net:top=4)", [("cpss", NEEDED)]),

@@ -17,9 +17,7 @@ from fsframe_npfs.engine.nulls import critical_value
 CORRECTIONS = ("none", "bonferroni", "bh")
 
 
-def adjusted(
-    p: NDArray[np.float64], correction: str, tests: int | None = None
-) -> NDArray[np.float64]:
+def adjusted(p: NDArray[np.float64], correction: str) -> NDArray[np.float64]:
     """P-values adjusted for multiple testing, to be compared with alpha.
 
     Parameters
@@ -29,8 +27,6 @@ def adjusted(
         "none" leaves them unchanged; "bonferroni" multiplies them by the number of tests and
         controls the family-wise error rate; "bh" is the step-up procedure of Benjamini and
         Hochberg and controls the false discovery rate.
-    tests : int, optional
-        Number of tests, if `p` omits those with p = 1.
 
     Returns
     -------
@@ -48,18 +44,14 @@ def adjusted(
     >>> adjusted(np.array([0.01, 0.02, 0.5]), "bh").round(3)
     array([0.03, 0.03, 0.5 ])
     """
-    tests = p.size if tests is None else tests
     if correction == "none" or p.size == 0:
         return p.copy()
     if correction == "bonferroni":
-        return np.minimum(p * tests, 1.0)
-    # Omitted tests have p = 1: they change no rank, only the number of tests.
-    return np.minimum(adjusted_p_values(p) * (tests / p.size), 1.0)
+        return np.minimum(p * p.size, 1.0)
+    return adjusted_p_values(p)
 
 
-def level_of_one_test(
-    p: NDArray[np.float64], alpha: float, correction: str, tests: int | None = None
-) -> float:
+def level_of_one_test(p: NDArray[np.float64], alpha: float, correction: str) -> float:
     """Level with which an unadjusted p-value is compared under the correction.
 
     alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the procedure
@@ -70,13 +62,12 @@ def level_of_one_test(
     >>> level_of_one_test(np.array([0.01, 0.02, 0.5]), 0.06, "bh")
     0.04
     """
-    tests = p.size if tests is None else tests
     if correction == "none":
         return alpha
     if correction == "bonferroni":
-        return alpha / tests
-    rejected = int(np.count_nonzero(adjusted(p, "bh", tests) <= alpha))
-    return alpha * max(rejected, 1) / tests
+        return alpha / p.size
+    rejected = int(np.count_nonzero(adjusted(p, "bh") <= alpha))
+    return alpha * max(rejected, 1) / p.size
 
 
 _ROUNDING = 1e-12
@@ -84,7 +75,7 @@ _ROUNDING = 1e-12
 
 @attrs.frozen(kw_only=True, eq=False)
 class Decisions:
-    """The decision of the test on each feature or pair.
+    """The decision of the test on each feature.
 
     Parameters
     ----------
@@ -109,11 +100,6 @@ class Decisions:
     relevant: NDArray[np.bool_]
     threshold_error: NDArray[np.float64]
 
-    def subset(self, mask: NDArray[np.bool_]) -> Decisions:
-        """The decisions on the features or pairs in a mask."""
-        names = ("p", "adjusted", "critical", "relevant", "threshold_error")
-        return attrs.evolve(self, **{name: getattr(self, name)[mask] for name in names})
-
 
 def decide_by_tail(
     z: NDArray[np.int64],
@@ -121,7 +107,6 @@ def decide_by_tail(
     *,
     alpha: float,
     correction: str,
-    tests: int,
     at_least: bool = False,
     sampled: int = 0,
 ) -> Decisions:
@@ -137,8 +122,6 @@ def decide_by_tail(
         Level after correction.
     correction : {"none", "bonferroni", "bh"}
         As in `adjusted`.
-    tests : int, at least m
-        Number of tests; those not in `z` have a count of zero.
     at_least : bool
         Relevant where z ≥ ζ instead of z > ζ, as in the authors' MATLAB code. The size of that
         test exceeds alpha.
@@ -157,7 +140,7 @@ def decide_by_tail(
     """
     p = tail[z]
     deciding = tail[z + 1] if at_least else p
-    level = level_of_one_test(deciding, alpha, correction, tests)
+    level = level_of_one_test(deciding, alpha, correction)
     critical = critical_value(tail, level)
     relevant = (z >= critical if at_least else z > critical) & (z > 0)
     error = 0.0
@@ -167,7 +150,7 @@ def decide_by_tail(
         error = _half_width(*lines)
     return Decisions(
         p=p,
-        adjusted=adjusted(p, correction, tests),
+        adjusted=adjusted(p, correction),
         level=level,
         critical=np.full(z.shape, critical, dtype=np.int64),
         relevant=relevant,
@@ -187,7 +170,6 @@ def decide_by_centred_counts(
     *,
     alpha: float,
     correction: str,
-    tests: int,
 ) -> Decisions:
     """Decide by counts centred on the mean of their feature, which share one permutation null.
 
@@ -196,13 +178,11 @@ def decide_by_centred_counts(
     z : (m,) int
         Counts under the true label.
     null_counts : (n_permutations, m) int
-        Counts of the same features or pairs under permuted labels.
+        Counts of the same features under permuted labels.
     n : int
         Number of bootstraps behind each count.
     alpha, correction
         As in `decide_by_tail`.
-    tests : int, at least m
-        Number of tests; those not in `z` were never selected under any labelling.
 
     Returns
     -------
@@ -225,29 +205,26 @@ def decide_by_centred_counts(
     permutations = null_counts.shape[0]
     rows = np.vstack((z, null_counts))
     total = rows.sum(axis=0)
-    share = shrinkage_factor(rows, tests)
+    share = shrinkage_factor(rows)
     # Rounded, so that counts tied in exact arithmetic tie here.
     centred = np.round(rows - share * (total - rows) / permutations, 9)
     apart = correction != "none"
     observed, pool = centred[0], np.sort(centred[1:] if apart else centred, axis=None)
-    added, pooled = (1, permutations) if apart else (0, permutations + 1)
-    zeros = pooled * (tests - z.size)  # r = 0 under every labelling
+    added = 1 if apart else 0
     reached = pool.size - np.searchsorted(pool, observed, side="left")
-    reached = reached + zeros * (observed <= 0)
-    pool_size = pooled * tests
-    p = (added + reached) / (added + pool_size)
-    level = level_of_one_test(p, alpha, correction, tests)
-    allowed = int(level * (added + pool_size) * (1 + _ROUNDING)) - added
-    threshold = _threshold(pool, zeros, allowed)
+    p = (added + reached) / (added + pool.size)
+    level = level_of_one_test(p, alpha, correction)
+    allowed = int(level * (added + pool.size) * (1 + _ROUNDING)) - added
+    threshold = _threshold(pool, allowed)
     critical = np.clip(threshold + share * (total - z) / permutations + 1e-9, 0, n)
-    few, many = likely_exceedances(pool_size, level)
-    ends = (np.clip(_threshold(pool, zeros, k), -n, n) for k in (few, many))
+    few, many = likely_exceedances(pool.size, level)
+    ends = (np.clip(_threshold(pool, k), -n, n) for k in (few, many))
     # The subtracted means are estimated from a sample of labellings, too.
-    spread = share**2 * rows.var(axis=0, ddof=1).sum() / tests / permutations
+    spread = share**2 * rows.var(axis=0, ddof=1).sum() / z.size / permutations
     error = float(np.sqrt(_half_width(*ends) ** 2 + spread))
     return Decisions(
         p=p,
-        adjusted=adjusted(p, correction, tests),
+        adjusted=adjusted(p, correction),
         level=level,
         critical=np.floor(critical).astype(np.int64),
         relevant=(observed > threshold) & (z > 0),
@@ -255,15 +232,13 @@ def decide_by_centred_counts(
     )
 
 
-def shrinkage_factor(rows: NDArray[np.int64] | NDArray[np.float64], tests: int) -> float:
+def shrinkage_factor(rows: NDArray[np.int64] | NDArray[np.float64]) -> float:
     """Share λ of the differences between features' mean counts that is not sampling error.
 
     Parameters
     ----------
     rows : (n_labellings, m) int or float64, at least two labellings
         Counts.
-    tests : int, at least m
-        Number of features; those not in `rows` have counts of zero throughout.
 
     Returns
     -------
@@ -279,33 +254,25 @@ def shrinkage_factor(rows: NDArray[np.int64] | NDArray[np.float64], tests: int) 
 
     Examples
     --------
-    >>> shrinkage_factor(np.array([[4, 0, 9], [5, 1, 9], [3, 2, 9]]), tests=3)
+    >>> shrinkage_factor(np.array([[4, 0, 9], [5, 1, 9], [3, 2, 9]]))
     0.98...
-    >>> shrinkage_factor(np.array([[5, 0], [0, 5]]), tests=2)
+    >>> shrinkage_factor(np.array([[5, 0], [0, 5]]))
     0.0
     """
     labellings = rows.shape[0]
     means = rows.mean(axis=0)
-    grand = means.sum() / tests
-    between = ((means - grand) ** 2).sum() + (tests - means.size) * grand**2
+    between = ((means - means.sum() / means.size) ** 2).sum()
     within = rows.var(axis=0, ddof=1).sum() / labellings
     if between <= 0.0:  # all features are selected equally often
         return 0.0
-    return float(max(0.0, 1.0 - (within / tests) / (between / max(tests - 1, 1))))
+    return float(max(0.0, 1.0 - (within / means.size) / (between / max(means.size - 1, 1))))
 
 
-def _threshold(pool: NDArray[np.float64], zeros: int, allowed: int) -> float:
-    """Largest value reached by more than `allowed` of `pool` (ascending) and `zeros` zeros."""
+def _threshold(pool: NDArray[np.float64], allowed: int) -> float:
+    """Largest value reached by more than `allowed` of `pool` (ascending)."""
     if allowed < 0:
         return np.inf
-    if allowed >= pool.size + zeros:
-        return -np.inf
-    positive = pool.size - int(np.searchsorted(pool, 0.0, side="right"))
-    if allowed < positive:
-        return float(pool[pool.size - 1 - allowed])
-    if allowed < positive + zeros:
-        return 0.0
-    return float(pool[pool.size - 1 - (allowed - zeros)])
+    return float(pool[pool.size - 1 - allowed]) if allowed < pool.size else -np.inf
 
 
 def decide_by_own_counts(
@@ -315,7 +282,6 @@ def decide_by_own_counts(
     *,
     alpha: float,
     correction: str,
-    tests: int,
 ) -> Decisions:
     """Decide by comparing each count with those of the same feature under permuted labels.
 
@@ -324,7 +290,7 @@ def decide_by_own_counts(
     """
     permutations = null_counts.shape[0]
     p = (1.0 + (null_counts >= z).sum(axis=0)) / (1.0 + permutations)
-    level = level_of_one_test(p, alpha, correction, tests)
+    level = level_of_one_test(p, alpha, correction)
     # Number of permutations that may reach the count of a relevant feature.
     allowed = int(level * (permutations + 1) * (1 + _ROUNDING)) - 1
     ascending = np.sort(null_counts, axis=0)
@@ -341,7 +307,7 @@ def decide_by_own_counts(
     few, many = likely_exceedances(permutations, level)
     return Decisions(
         p=p,
-        adjusted=adjusted(p, correction, tests),
+        adjusted=adjusted(p, correction),
         level=level,
         critical=critical,
         relevant=(z > critical) & (z > 0),
@@ -365,7 +331,7 @@ def centred(rows: Floats) -> Floats:
     array([[5., 0.],
            [0., 5.]])
     """
-    share = shrinkage_factor(rows, rows.shape[1])
+    share = shrinkage_factor(rows)
     return rows - share * (rows.sum(axis=0) - rows) / (len(rows) - 1)
 
 
@@ -545,12 +511,11 @@ def decide_by_scores(
     excluding = correction != "none" and not own
     shares = [shares_reached(v, own=own, other_labellings=excluding) for v in values]
     p = shares[0][0] if len(shares) == 1 else shares_reached(-np.minimum(*shares), own=own)[0]
-    tests = p.size
-    level = level_of_one_test(p, alpha, correction, tests)
+    level = level_of_one_test(p, alpha, correction)
     relevant = p <= level * (1 + _ROUNDING)
     decisions = Decisions(
         p=p,
-        adjusted=adjusted(p, correction, tests),
+        adjusted=adjusted(p, correction),
         level=level,
         critical=np.full(p.shape, np.nan),  # type: ignore[arg-type]
         relevant=relevant,

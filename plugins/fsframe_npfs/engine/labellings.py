@@ -1,8 +1,4 @@
-"""Resamples under several labellings: draw them, run the base on all, and collect its results.
-
-What is tested are features or pairs, and what a base selects of them are sorted codes: a feature's
-code is its column; the code of the pair of columns a < b among p is ``a·p + b``.
-"""
+"""Resamples under several labellings: draw them, run the base on all, and collect its results."""
 
 from __future__ import annotations
 
@@ -17,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError
 from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import Selection
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two
@@ -87,6 +83,11 @@ class FragileColumns:
             np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.intp),
         )
 
+    @property
+    def n_usable(self) -> int:
+        """K: number of columns that are not constant in the table, which are tested."""
+        return int(self.usable.sum())
+
     def usable_in(self, counts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
         """Columns with at least two different values in a resample.
 
@@ -119,98 +120,6 @@ def _differs_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
     middles = np.maximum(known.sum(axis=0), 1) // 2
     medians = np.sort(block, axis=0)[middles, np.arange(block.shape[1])]
     return (block != medians) & known
-
-
-@attrs.frozen(eq=False)
-class CandidateFeatures:
-    """Features as candidates: a resample selects the columns that the base keeps, if not constant.
-
-    Parameters
-    ----------
-    columns : FragileColumns
-    parts : tuple of str
-        Other parts of the base's result that are needed: ``("scores",)`` if scores are compared.
-
-    Notes
-    -----
-    A column that is constant in the resample carries no information there. A base that keeps it has
-    filled up its list with ties, lowest column first, and counting it would make noise look stable.
-    """
-
-    columns: FragileColumns
-    parts: tuple[str, ...] = ()
-
-    @property
-    def n_items(self) -> int:
-        """K: number of features that can be selected."""
-        return int(self.columns.usable.sum())
-
-    def selected(self, selection: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Sorted columns that the base kept in one resample."""
-        kept = selection.selected.astype(np.int64)
-        kept.sort()
-        return kept[self.columns.usable_in(counts)[kept]]
-
-
-@attrs.frozen(eq=False)
-class CandidatePairs:
-    """Pairs as candidates: a resample selects the pairs of columns with the largest weights.
-
-    Parameters
-    ----------
-    columns : FragileColumns
-        Pairs with a constant column are excluded.
-    n_pairs : int
-        Number of pairs selected in a resample; fewer if fewer have a positive weight.
-    """
-
-    parts: ClassVar[tuple[str, ...]] = ("pair_weights",)
-    columns: FragileColumns
-    n_pairs: int
-
-    @property
-    def n_items(self) -> int:
-        """K(K − 1)/2: number of pairs that can be selected."""
-        usable = int(self.columns.usable.sum())
-        return usable * (usable - 1) // 2
-
-    def selected(self, selection: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Sorted codes of the pairs selected in one resample, ties by column."""
-        if selection.pair_weights is None:
-            raise RequestError(
-                "npfs: of=pairs needs a base that returns pair weights, such as interactions, "
-                "`mim:pairs=synergy` or immigrate; this one returns none"
-            )
-        i, j, weight = selection.pair_weights.triplets()
-        first, second = selection.pair_weights.columns[i], selection.pair_weights.columns[j]
-        a, b = np.minimum(first, second), np.maximum(first, second)
-        usable = self.columns.usable_in(counts)
-        live = np.flatnonzero((weight > 0) & usable[a] & usable[b])
-        code = a[live].astype(np.int64) * usable.size + b[live]
-        by_code = np.argsort(code, kind="stable")
-        order = by_code[rank_by_score(weight[live][by_code], self.n_pairs)]
-        return np.sort(code[order])
-
-
-Candidates = CandidateFeatures | CandidatePairs
-
-
-def count_codes(
-    selected: Sequence[NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Codes selected at least once, ascending, and the count of each.
-
-    >>> [a.tolist() for a in count_codes([np.array([1, 4]), np.array([4])])]
-    [[1, 4], [1, 2]]
-    """
-    all_codes = np.concatenate([*selected, np.zeros(0, np.int64)])
-    # Codes of features are small numbers; those of pairs need not be.
-    if all_codes.max(initial=0) <= all_codes.size:
-        counts = np.bincount(all_codes)
-        codes = np.flatnonzero(counts)
-        return codes, counts[codes]
-    codes, counts = np.unique(all_codes, return_counts=True)
-    return codes.astype(np.int64), counts.astype(np.int64)
 
 
 def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
@@ -512,43 +421,43 @@ _TOLERANCE = 1e-9
 
 @attrs.define(eq=False)
 class SelectionCounts:
-    """Features or pairs that each resample of one labelling selected, in order.
+    """The columns that each resample of one labelling selected, in order.
 
     Parameters
     ----------
-    candidates : Candidates
-        The features or pairs that can be selected.
+    columns : FragileColumns
+        Those that are not constant can be selected.
     selected : list of (k_l,) int64
-        Sorted codes per resample.
+        Sorted columns per resample.
     warnings : Recurring
         Warnings of the base.
+
+    Notes
+    -----
+    A column that is constant in the resample carries no information there. A base that keeps it has
+    filled up its list with ties, lowest column first, and counting it would make noise look stable.
     """
 
-    candidates: Candidates
+    columns: FragileColumns
     selected: list[NDArray[np.int64]] = attrs.field(factory=list)
     warnings: Recurring = attrs.field(factory=Recurring)
 
     def add(self, selection: Selection, counts: NDArray[np.int64] | None) -> None:
         """Record the result of the base on one resample."""
-        self.selected.append(self.candidates.selected(selection, counts))
+        kept = np.sort(selection.selected.astype(np.int64))
+        self.selected.append(kept[self.columns.usable_in(counts)[kept]])
         self.warnings.add(selection.warnings)
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """k_l: number of features or pairs selected per resample."""
-        return np.array([codes.size for codes in self.selected], dtype=np.int64)
+        """k_l: number of columns selected per resample."""
+        return np.array([columns.size for columns in self.selected], dtype=np.int64)
 
-    def count_codes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes selected at least once, and their counts."""
-        return count_codes(self.selected)
-
-    def counts_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of resamples that selected each of these codes."""
-        counted_codes, z = self.count_codes()
-        if not counted_codes.size:
-            return np.zeros(codes.shape, dtype=np.int64)
-        place = np.minimum(np.searchsorted(counted_codes, codes), counted_codes.size - 1)
-        return np.where(counted_codes[place] == codes, z[place], 0)
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """z: number of resamples that selected each usable column, (K,)."""
+        every = np.concatenate([*self.selected, np.zeros(0, np.int64)])
+        return np.bincount(every, minlength=self.columns.usable.size)[self.columns.usable]
 
     def matrix(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The bootstrap matrix Z, (n, len(codes)): whether resample l selected code i."""

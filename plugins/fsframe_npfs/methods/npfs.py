@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import RequestError
-from fsframe.method.ranking import RELEVANT, RELEVANT_PAIR, Statement
+from fsframe.method.ranking import RELEVANT, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -18,9 +18,6 @@ from fsframe.resampling.resamples import Base, CountNull, too_many
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import (
     PERMUTATION,
-    CandidateFeatures,
-    CandidatePairs,
-    Candidates,
     FragileColumns,
     ResamplingSelector,
     strata_problems,
@@ -32,13 +29,11 @@ from fsframe_npfs.methods.npfs_parameters import (
     SCORES_PERMUTATIONS,
     NpfsParameters,
 )
-from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
+from fsframe_npfs.methods.outcome import caveats, feature_selection
 from fsframe_npfs.methods.procedure import Procedure
 
 # Above this number of features, correction=auto controls the false discovery rate.
 _MANY_FEATURES = 200
-# Methods whose pair weights come from a metric: joint relevance, which includes main effects.
-_METRIC = ("immigrate", "bim", "lfe")
 
 
 @attrs.frozen(kw_only=True)
@@ -63,12 +58,11 @@ class Npfs(ResamplingSelector, NpfsParameters):
         Bootstraps per permuted label where scores are compared; by default n / 10 but at least 10,
         or 2 with a correction.
     statistic : {"scores", "counts"}, optional
-        What is compared under null="permutation": by default scores for features, counts for
-        pairs.
+        What is compared under null="permutation"; by default scores.
     compare : {"centred", "pooled", "own"}
         The permuted values with which a feature is compared.
     correction : {"auto", "none", "bonferroni", "bh"}
-        Correction for the number of features (pairs) tested; "auto" is bh above 200 features with
+        Correction for the number of features tested; "auto" is bh above 200 features with
         null="permutation", else none.
     fraction : float in (0, 1], optional
         m/N, rows per bootstrap.
@@ -83,10 +77,6 @@ class Npfs(ResamplingSelector, NpfsParameters):
     fits : int ≥ 1, optional
         With `settle`, if scores are compared: maximum number of fits of the base; by default ten
         times those of a test without it.
-    of : {"features", "pairs"}
-        What is tested.
-    pairs : int ≥ 1, optional
-        Number of pairs that each bootstrap selects.
 
     Notes
     -----
@@ -139,13 +129,8 @@ class Npfs(ResamplingSelector, NpfsParameters):
         ):
             if is_set and not permuting:
                 yield f"{name} is for null=permutation, not null={self.null}"
-        if self.statistic == "scores":
-            for wrong, why in (
-                (not permuting, f"null=permutation, not null={self.null}"),
-                (self.of == "pairs", "of=features"),
-            ):
-                if wrong:
-                    yield f"statistic=scores is for {why}"
+        if self.statistic == "scores" and not permuting:
+            yield f"statistic=scores is for null=permutation, not null={self.null}"
         if self.permuted_n is not None:
             if not self.scoring:
                 yield "permuted_n is for statistic=scores; counts are compared at equal n"
@@ -172,11 +157,9 @@ class Npfs(ResamplingSelector, NpfsParameters):
                         f"{name} is for bootstraps; shards are disjoint parts of the whole table, "
                         "cut within the classes"
                     )
-        if self.pairs is not None and self.of != "pairs":
-            yield "pairs is for of=pairs"
 
     def statement(self, base: Selector | None = None) -> Statement:
-        return RELEVANT_PAIR if self.of == "pairs" else RELEVANT
+        return RELEVANT
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """The warnings of its base, and one about a label that drifts in time."""
@@ -230,7 +213,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         yield from super().check_request(data)
         if self.permutations is None and self.fits is None:
             return
-        n_items = self._candidates(FragileColumns.find(data), data.n_features).n_items
+        n_items = FragileColumns.find(data).n_usable
         if n_items < 2:
             yield self._too_few(n_items, data)
             return
@@ -260,18 +243,18 @@ class Npfs(ResamplingSelector, NpfsParameters):
         if self.adjusts_base():
             data = data.without_adjusting()
         columns = FragileColumns.find(data)
-        candidates = self._candidates(columns, data.n_features)
-        if candidates.n_items < 2:
-            raise RequestError(f"npfs: {self._too_few(candidates.n_items, data)}")
-        settings = attrs.evolve(self, correction=self._correction(candidates.n_items))
-        n_permutations = settings._permutation_number(candidates.n_items)
+        n_items = columns.n_usable
+        if n_items < 2:
+            raise RequestError(f"npfs: {self._too_few(n_items, data)}")
+        settings = attrs.evolve(self, correction=self._correction(n_items))
+        n_permutations = settings._permutation_number(n_items)
         procedure = Procedure(
             settings=settings,
             base=base,
             data=data,
             # The wrapped chain's result on the whole table must not leak into its bootstraps.
             upstream=upstream if self.base is not None else None,
-            candidates=candidates,
+            columns=columns,
             run=run,
             n_permutations=n_permutations,
         )
@@ -279,7 +262,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         warnings = []
         if settings.correction not in (self.correction, "none"):
             warnings.append(
-                f"correction=auto became correction=bh, since {candidates.n_items} features were "
+                f"correction=auto became correction=bh, since {n_items} features were "
                 f"tested. Of the kept features, a share of at most about {self.alpha:g} (alpha) is "
                 "expected to be false. `npfs:correction=none` bounds the share of all irrelevant "
                 "features that are kept instead"
@@ -289,19 +272,12 @@ class Npfs(ResamplingSelector, NpfsParameters):
             warnings.append(
                 f"kept by request (--keep), whatever the test decides: {', '.join(names)}"
             )
-        warnings += [*settings._caveats(base, candidates.n_items, upstream), *caveats(procedure)]
-        if self.of == "pairs":
-            return pair_selection(procedure, warnings)
+        warnings += [*settings._caveats(base, n_items, upstream), *caveats(procedure)]
         return feature_selection(procedure, upstream, warnings)
-
-    def _candidates(self, columns: FragileColumns, n_features: int) -> Candidates:
-        if self.of == "features":
-            return CandidateFeatures(columns, ("scores",) if self.scoring else ())
-        return CandidatePairs(columns, n_features if self.pairs is None else self.pairs)
 
     def _too_few(self, n_items: int, data: Dataset) -> str:
         return (
-            f"{n_items} {self.of[:-1]}(s) to test in {data.name!r} (constant columns not counted); "
+            f"{n_items} feature(s) to test in {data.name!r} (constant columns not counted); "
             "at least two are needed"
         )
 
@@ -332,7 +308,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         needed = needed_for(level)
         if self.permutations < needed:
             raise RequestError(
-                f"npfs: with {self.permutations} permutations of {n_items} {self.of} no p-value "
+                f"npfs: with {self.permutations} permutations of {n_items} features no p-value "
                 f"can be as small as {level:.3g} (alpha={self.alpha:g}, correction={correction}); "
                 f"use permutations={needed} or more, or omit permutations"
             )
@@ -342,17 +318,9 @@ class Npfs(ResamplingSelector, NpfsParameters):
         """`correction`, with "auto" resolved."""
         if self.correction != "auto":
             return self.correction
-        many = self.of == "features" and n_items > _MANY_FEATURES
-        return "bh" if many and self.permuting else "none"
+        return "bh" if n_items > _MANY_FEATURES and self.permuting else "none"
 
     def _caveats(self, base: Base, n_items: int, upstream: Selection | None) -> Iterator[str]:
-        metric = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
-        if self.of == "pairs" and metric:
-            yield (
-                f"the pair weights of {metric[-1]} come from a metric and increase with main "
-                "effects: they measure joint relevance, may miss an exclusive or, and may pair a "
-                "relevant feature with noise; `interactions` tests the interaction alone"
-            )
         if not self.compared_with.holds_level:
             yield (
                 f"null={self.null} does not keep its level on one table: bootstraps share its "
@@ -361,7 +329,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
             )
         elif self.correction == "none" and self.alpha * n_items >= 1:
             yield (
-                f"alpha={self.alpha:g} of {n_items} {self.of}: up to {self.alpha * n_items:.3g} "
+                f"alpha={self.alpha:g} of {n_items} features: up to {self.alpha * n_items:.3g} "
                 "are expected to be selected by chance alone; correction=bh limits their share"
             )
         if self.base is not None and upstream is not None:

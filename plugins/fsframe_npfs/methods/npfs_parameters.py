@@ -79,8 +79,8 @@ class NpfsParameters(Parameterised):
     statistic: str | None = param(
         None,
         optional(choice("scores", "counts")),
-        help="Statistic for null=permutation: the base's mean scores and ranks, or how often "
-        "it selects a feature; by default scores for features, counts for pairs.",
+        help="Statistic for null=permutation: the base's mean scores and ranks (default), or how "
+        "often it selects a feature.",
     )
     compare: str = param(
         "centred",
@@ -127,17 +127,6 @@ class NpfsParameters(Parameterised):
         "default ten times the fits of a test without settle. Progress shows how many are "
         "used.",
     )
-    of: str = param(
-        "features",
-        choice("features", "pairs"),
-        help="What to test: features, or pairs, if the base weights pairs.",
-    )
-    pairs: int | None = param(
-        None,
-        optional(integer(1)),
-        help="With of=pairs: number of pairs that count as selected in a bootstrap; by default "
-        "the number of features.",
-    )
 
     @property
     def compared_with(self) -> Null:
@@ -164,7 +153,7 @@ class NpfsParameters(Parameterised):
         """Whether scores are compared, not counts."""
         if self.statistic is not None:
             return self.statistic == "scores"
-        return self.of == "features" and self.permuting
+        return self.permuting
 
     def most_fits(self, permutations: int) -> int:
         """Maximum number of fits with `settle`; `permutations` are those of a test without it."""

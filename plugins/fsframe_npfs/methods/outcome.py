@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsframe.method.selection import PairWeights, Selection, rank_by_score
+from fsframe.method.selection import Selection, rank_by_score
 from fsframe.text import some_of
 from fsframe_npfs.engine.decisions import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
-from fsframe_npfs.engine.labellings import CandidatePairs, equal_columns
+from fsframe_npfs.engine.labellings import equal_columns
 from fsframe_npfs.engine.nulls import hoeffding
 from fsframe_npfs.methods.procedure import CONSTANT_TOTAL, Procedure
 
@@ -20,9 +20,9 @@ from fsframe_npfs.methods.procedure import CONSTANT_TOTAL, Procedure
 def caveats(procedure: Procedure) -> Iterator[str]:
     """The warnings about a finished test."""
     settings, decisions = procedure.settings, procedure.decisions
-    constant = np.flatnonzero(~procedure.candidates.columns.usable)
+    constant = np.flatnonzero(~procedure.columns.usable)
     if constant.size:
-        yield f"constant columns are not tested: {_columns(procedure, constant)}"
+        yield f"constant columns are not tested: {_names(procedure, constant)}"
     yield from procedure.observed.warnings.lines(procedure.drawn, "resamples")
     if settings.settle is not None and not procedure.all_settled:
         made = (
@@ -32,13 +32,13 @@ def caveats(procedure: Procedure) -> Iterator[str]:
         )
         yield f"some decisions are not settled after {made}"
     if not decisions.relevant.any():
-        yield f"no {settings.of[:-1]} is relevant at alpha={settings.alpha:g}"
+        yield f"no feature is relevant at alpha={settings.alpha:g}"
     if procedure.mean_scores:
         yield from _unscored(procedure)
     elif procedure.count_null is None and (decisions.critical >= procedure.drawn).any():
         yield from _unreachable(procedure)
     yield from _borderline(procedure)
-    if settings.of == "features" and decisions.relevant.any():
+    if decisions.relevant.any():
         yield from _copies(procedure)
 
 
@@ -46,13 +46,7 @@ def _unreachable(procedure: Procedure) -> Iterator[str]:
     """Warnings about features for which even a count of n is common under permuted labels."""
     settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
     everything = f"all {procedure.drawn} bootstraps"
-    if settings.of == "pairs":
-        yield (
-            f"{blocked.sum()} pairs cannot be relevant: too many are selected in {everything} "
-            "under permuted labels"
-        )
-        return
-    null_rate = sum(null.counts_of(procedure.codes) for null in procedure.nulls) / (
+    null_rate = sum(null.counts for null in procedure.nulls) / (
         procedure.drawn * len(procedure.nulls)
     )
     preferred = procedure.codes[blocked & (null_rate > 0.8)]
@@ -83,7 +77,7 @@ def _unscored(procedure: Procedure) -> Iterator[str]:
     if procedure.constant_total:
         yield CONSTANT_TOTAL
     most = int(
-        procedure.settings.alpha * len(procedure.mean_scores) * procedure.candidates.n_items + 1e-9
+        procedure.settings.alpha * len(procedure.mean_scores) * procedure.columns.n_usable + 1e-9
     )
     if procedure.settings.correction == "none" and procedure.decisions.relevant.sum() >= most > 0:
         yield (
@@ -161,15 +155,7 @@ def _copies(procedure: Procedure) -> Iterator[str]:
             )
 
 
-def _names(procedure: Procedure, codes: NDArray[np.int64] | list[int]) -> str:
-    """Names of the features or pairs with these codes; a long list is shortened."""
-    if procedure.settings.of == "features":
-        return _columns(procedure, codes)
-    names, p = procedure.data.feature_names, procedure.data.n_features
-    return some_of([f"{names[int(code) // p]} × {names[int(code) % p]}" for code in codes])
-
-
-def _columns(procedure: Procedure, columns: NDArray[np.int64] | list[int]) -> str:
+def _names(procedure: Procedure, columns: NDArray[np.int64] | list[int]) -> str:
     return some_of([procedure.data.feature_names[int(column)] for column in columns])
 
 
@@ -187,7 +173,7 @@ def _tables(procedure: Procedure) -> dict[str, NDArray]:
         "lower": lower,
         "upper": upper,
         "kept": procedure.observed.kept,
-        "p0": procedure.observed.kept / procedure.candidates.n_items + settings.bias,
+        "p0": procedure.observed.kept / procedure.columns.n_usable + settings.bias,
         "level": np.array([decisions.level]),
         "promise": np.array([settings.compared_with.promise]),
     }
@@ -196,7 +182,7 @@ def _tables(procedure: Procedure) -> dict[str, NDArray]:
         made = (procedure.drawn, procedure.n_permutations, settings.permuted_resamples)
         tables["numbers"] = np.array(made)
     elif procedure.nulls:
-        tables["null-z"] = np.stack([null.counts_of(procedure.codes) for null in procedure.nulls])
+        tables["null-z"] = np.stack([null.counts for null in procedure.nulls])
     return tables
 
 
@@ -232,37 +218,5 @@ def feature_selection(
         selected=procedure.codes[kept],
         scores=scores,
         tables={"columns": procedure.codes, **_tables(procedure)},
-        warnings=tuple(warnings),
-    )
-
-
-def pair_selection(procedure: Procedure, warnings: list[str]) -> Selection:
-    settings, n_features = procedure.settings, procedure.data.n_features
-    a, b = np.divmod(procedure.codes, n_features)
-    rate = procedure.z / procedure.drawn
-    assert isinstance(procedure.candidates, CandidatePairs)
-    scores = np.where(procedure.candidates.columns.usable, 0.0, np.nan)
-    np.maximum.at(scores, a, rate)
-    np.maximum.at(scores, b, rate)
-    order = np.lexsort((procedure.codes, -procedure.z))
-    relevant = order[procedure.decisions.relevant[order]]
-    kept = list(dict.fromkeys(np.column_stack((a, b))[relevant].ravel().tolist()))
-    if settings.top is not None:
-        ranked = dict.fromkeys(np.column_stack((a, b))[order].ravel().tolist())
-        wanted = list(ranked)[: settings.keep_count(n_features, len(kept))]
-        if not set(wanted) <= set(kept):
-            warnings.append(f"top={settings.top} keeps features that are in no relevant pair")
-        kept = wanted
-    columns = np.unique(np.concatenate((a[relevant], b[relevant])))
-    return Selection(
-        selected=kept,
-        scores=scores,
-        pair_weights=PairWeights.from_triplets(
-            columns,
-            np.searchsorted(columns, a[relevant]),
-            np.searchsorted(columns, b[relevant]),
-            rate[relevant],
-        ),
-        tables={"pairs": np.column_stack((a, b)), **_tables(procedure)},
         warnings=tuple(warnings),
     )

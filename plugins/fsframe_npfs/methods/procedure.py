@@ -32,8 +32,7 @@ from fsframe_npfs.engine.labellings import (
     DRAWS,
     PERMUTATION,
     BootstrapDraws,
-    CandidateFeatures,
-    Candidates,
+    FragileColumns,
     MeanScores,
     Relabelled,
     SelectionCounts,
@@ -69,7 +68,7 @@ class Procedure:
     base: Base
     data: Dataset
     upstream: Selection | None
-    candidates: Candidates
+    columns: FragileColumns
     run: Run
     n_permutations: int
     observed: SelectionCounts = attrs.field(init=False)
@@ -104,11 +103,11 @@ class Procedure:
     def execute(self) -> None:
         """Draw and decide, at one look or several."""
         settings = self.settings
-        self.observed = SelectionCounts(self.candidates)
+        self.observed = SelectionCounts(self.columns)
         if settings.scoring:
             self._with_scores()
             return
-        self.nulls = [SelectionCounts(self.candidates) for _ in range(self.n_permutations)]
+        self.nulls = [SelectionCounts(self.columns) for _ in range(self.n_permutations)]
         if self.count_null is not None and self.count_null.own_resamples:
             if self.data.in_parts:
                 self.run.must_hold(
@@ -142,7 +141,7 @@ class Procedure:
         """Compare scores; with `settle`, repeat with more bootstraps and permutations."""
         settings, columns, m = (
             self.settings,
-            self.candidates.columns,
+            self.columns,
             self.settings.permuted_resamples,
         )
         ranked = settings.correction == "none"
@@ -162,7 +161,7 @@ class Procedure:
             self.n_permutations = permutations
             before, known = self.fits, len(self.nulls)
             for _ in range(permutations - known):
-                self.nulls.append(SelectionCounts(self.candidates))
+                self.nulls.append(SelectionCounts(self.columns))
                 self.mean_scores.append(
                     MeanScores(columns, ranked=ranked, squares=squares, natural_zero=zero)
                 )
@@ -211,11 +210,16 @@ class Procedure:
                 shards[first : first + many, rows],
                 self.run.child(BASE).batch(first),
                 upstream=of_rows,
-                parts=self.candidates.parts,
+                parts=self._parts,
             )
             for selection, row in zip(selections, shards[first : first + many], strict=True):
                 self.observed.add(selection, row)
         self._check_choice()
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        """The parts of the base's results that are needed besides its choice."""
+        return ("scores",) if self.settings.scoring else ()
 
     @property
     def fits(self) -> int:
@@ -244,7 +248,7 @@ class Procedure:
         if isinstance(counts, BootstrapDraws):
             owners = counts.labellings
             rows: Iterable[NDArray[np.integer[Any]] | None] = repeat(None, len(counts))
-            if self.candidates.columns.columns.size:
+            if self.columns.columns.size:
                 rows = counts.one_by_one(data)
         else:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
@@ -260,7 +264,7 @@ class Procedure:
             counts,
             attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
             upstream=self.upstream,
-            parts=self.candidates.parts,
+            parts=self._parts,
         )
         last = int(np.count_nonzero(owners == 0)) - 1
         for place, (selection, row) in enumerate(zip(selections, rows, strict=True)):
@@ -282,9 +286,9 @@ class Procedure:
     def _check_choice(self) -> None:
         """Raise an error if every resample selects everything, so that nothing can stand out."""
         scored = self.mean_scores and not self.mean_scores[0].unscored
-        if not scored and (self.observed.kept >= self.candidates.n_items).all():
+        if not scored and (self.observed.kept >= self.columns.n_usable).all():
             raise RequestError(
-                f"npfs: the base keeps all {self.candidates.n_items} usable {self.settings.of} in "
+                f"npfs: the base keeps all {self.columns.n_usable} usable features in "
                 "every bootstrap, so none can be selected more often than any other; make it keep "
                 "fewer (`top`)"
             )
@@ -294,9 +298,9 @@ class Procedure:
         rule: dict[str, Any] = {
             "alpha": settings.alpha,
             "correction": settings.correction,
-            "tests": self.candidates.n_items,
         }
-        self._list_codes()
+        self.codes = np.flatnonzero(self.columns.usable).astype(np.int64)
+        self.z = self.observed.counts
         if self.mean_scores:
             permuted = self.mean_scores[1:]
             self.decisions, self.reversal = decide_by_scores(
@@ -311,7 +315,7 @@ class Procedure:
             )
             return
         if self.count_null is None and settings.compare != "pooled":
-            null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
+            null_counts = np.stack([null.counts for null in self.nulls])
             by_null = (
                 decide_by_own_counts if settings.compare == "own" else decide_by_centred_counts
             )
@@ -324,14 +328,9 @@ class Procedure:
                 self.z,
                 tail,
                 at_least=self._at_least,
-                sampled=len(self.nulls) * self.candidates.n_items,
+                sampled=len(self.nulls) * self.columns.n_usable,
                 **rule,
             )
-        if settings.of == "pairs":
-            # Pairs that only permuted labels select belong to the null, not to the result.
-            selected = self.z > 0
-            self.codes, self.z = self.codes[selected], self.z[selected]
-            self.decisions = self.decisions.subset(selected)
         error = self.decisions.threshold_error
         self.reversal = reversal_probability(self.z, self.drawn, self.threshold, error)
 
@@ -339,25 +338,16 @@ class Procedure:
         """Mean scores (0) or ranks (1), (P + 1, K), or (1, K) if only the true label has them."""
         return np.stack([s.means[statistic] for s in self.mean_scores if statistic < len(s.means)])
 
-    def _list_codes(self) -> None:
-        """List all usable features, or the pairs selected under any labelling, and their counts."""
-        if isinstance(self.candidates, CandidateFeatures):
-            self.codes = np.flatnonzero(self.candidates.columns.usable).astype(np.int64)
-        else:
-            codes = [counts.count_codes()[0] for counts in (self.observed, *self.nulls)]
-            self.codes = np.unique(np.concatenate(codes))
-        self.z = self.observed.counts_of(self.codes)
-
     def _pooled_tail(self) -> NDArray[np.float64]:
         apart = self.settings.correction != "none"  # as in decide_by_centred_counts
         pool = self.nulls if apart else [self.observed, *self.nulls]
-        counts = np.concatenate([counts.count_codes()[1] for counts in pool])
-        size = len(pool) * self.candidates.n_items
+        counts = np.concatenate([counts.counts for counts in pool])
+        size = len(pool) * self.columns.n_usable
         return permutation_tail(counts, self.drawn, size, observed_too=not apart)
 
     def _tail_of(self, null: CountNull) -> NDArray[np.float64]:
         self._check_choice()
-        settings, n_items = self.settings, self.candidates.n_items
+        settings, n_items = self.settings, self.columns.n_usable
         kept = self.observed.kept
         try:
             tail = null.tail(kept, n_items, settings.bias)
@@ -376,7 +366,7 @@ class Procedure:
             raise RequestError(
                 f"npfs: with n={settings.resamples} even a count of {settings.resamples} has "
                 f"probability {tail[last]:.3g} by chance (the base keeps {np.mean(kept):.4g} of "
-                f"{n_items} {settings.of}), above {level:.3g}; {way} make the base keep fewer "
+                f"{n_items} features), above {level:.3g}; {way} make the base keep fewer "
                 "(`top`)"
             )
         return tail

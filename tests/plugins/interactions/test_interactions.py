@@ -161,15 +161,6 @@ def test_instance_weights_are_said_to_be_left_out():
     assert any("instance weights" in warning for warning in selection.warnings)
 
 
-def test_npfs_tests_which_pairs_recur():
-    record = Chain.parse("interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8,permutations=10").run(
-        xor(5), seed=1
-    )
-    names = [tuple(sorted(pair[:2])) for pair in record.pairs]
-    assert (0, 1) in names and len(names) <= 2
-    assert not any("grow with main effects" in text for text in record.all_warnings())
-
-
 def test_threads_that_memory_has_no_room_for_are_not_used(monkeypatch):
     used = mock.Mock(wraps=product_term.in_threads)
     monkeypatch.setattr(product_term, "in_threads", used)

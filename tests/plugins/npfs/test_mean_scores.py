@@ -85,9 +85,7 @@ def test_counts_of_copies_name_no_more_than_their_share():
         rows = rng.binomial(20, 0.2, size=(few + 1, 30))
         rows[:, :20] = rows[:, :1]
         total += sum(
-            decide_by_centred_counts(
-                r[0], r[1:], 20, alpha=0.05, correction="none", tests=30
-            ).relevant.sum()
+            decide_by_centred_counts(r[0], r[1:], 20, alpha=0.05, correction="none").relevant.sum()
             for r in each_as_the_true_one(rows)
         )
     assert total <= 20 * 0.05 * (few + 1) * 30
