@@ -88,9 +88,6 @@ class Decisions:
     critical : (m,) int
         Largest count that is not relevant (with ``at_least``: smallest that is).
     relevant : (m,) bool
-    threshold_error : (m,) float64
-        Standard deviation of `critical` over seeds, since permuted labels are a sample; 0 for a
-        theoretical distribution.
     """
 
     p: NDArray[np.float64]
@@ -98,7 +95,6 @@ class Decisions:
     level: float
     critical: NDArray[np.int64]
     relevant: NDArray[np.bool_]
-    threshold_error: NDArray[np.float64]
 
 
 def decide_by_tail(
@@ -108,7 +104,6 @@ def decide_by_tail(
     alpha: float,
     correction: str,
     at_least: bool = False,
-    sampled: int = 0,
 ) -> Decisions:
     """Decide by counts that share one null distribution.
 
@@ -125,8 +120,6 @@ def decide_by_tail(
     at_least : bool
         Relevant where z ≥ ζ instead of z > ζ, as in the authors' MATLAB code. The size of that
         test exceeds alpha.
-    sampled : int
-        Number of null counts from which `tail` was estimated; 0 for a theoretical distribution.
 
     Returns
     -------
@@ -143,92 +136,12 @@ def decide_by_tail(
     level = level_of_one_test(deciding, alpha, correction)
     critical = critical_value(tail, level)
     relevant = (z >= critical if at_least else z > critical) & (z > 0)
-    error = 0.0
-    if sampled:
-        few, many = likely_exceedances(sampled, level)
-        lines = (critical_value(tail, (k + 1.0) / (1.0 + sampled)) for k in (few, many))
-        error = _half_width(*lines)
     return Decisions(
         p=p,
         adjusted=adjusted(p, correction),
         level=level,
         critical=np.full(z.shape, critical, dtype=np.int64),
         relevant=relevant,
-        threshold_error=np.full(z.shape, error),
-    )
-
-
-def _half_width(high: float, low: float) -> float:
-    """A standard deviation, from the 16 % and 84 % quantiles."""
-    return max(0.0, high - low) / 2.0
-
-
-def decide_by_centred_counts(
-    z: NDArray[np.int64],
-    null_counts: NDArray[np.int64],
-    n: int,
-    *,
-    alpha: float,
-    correction: str,
-) -> Decisions:
-    """Decide by counts centred on the mean of their feature, which share one permutation null.
-
-    Parameters
-    ----------
-    z : (m,) int
-        Counts under the true label.
-    null_counts : (n_permutations, m) int
-        Counts of the same features under permuted labels.
-    n : int
-        Number of bootstraps behind each count.
-    alpha, correction
-        As in `decide_by_tail`.
-
-    Returns
-    -------
-    Decisions
-        `critical` differs between features.
-
-    Notes
-    -----
-    With labellings j = 0 (true), 1 … P, the statistic is r_ij = z_ij − λ·(mean of z_ij' over
-    j' ≠ j), and p_i = #{(i', j ≥ 0) : r_i'j ≥ r_i0} / ((P + 1)·K). The pool contains all
-    labellings, treated alike; under the null they are exchangeable, so at most a share alpha of
-    the features is selected on average, whatever their dependence, and never more than
-    alpha·(P + 1)·K. With a correction the pool contains the permuted labellings only,
-    p_i = (1 + #{(i', j ≥ 1) : r_i'j ≥ r_i0}) / (1 + P·K), as
-    `decide_by_scores` explains. A base that prefers a column
-    whatever the label (many levels, heavy tails) gives it a high mean, which is subtracted; λ =
-    `shrinkage_factor` measures how far the means differ by more than chance in P + 1 labellings.
-    Time and memory P·m.
-    """
-    permutations = null_counts.shape[0]
-    rows = np.vstack((z, null_counts))
-    total = rows.sum(axis=0)
-    share = shrinkage_factor(rows)
-    # Rounded, so that counts tied in exact arithmetic tie here.
-    centred = np.round(rows - share * (total - rows) / permutations, 9)
-    apart = correction != "none"
-    observed, pool = centred[0], np.sort(centred[1:] if apart else centred, axis=None)
-    added = 1 if apart else 0
-    reached = pool.size - np.searchsorted(pool, observed, side="left")
-    p = (added + reached) / (added + pool.size)
-    level = level_of_one_test(p, alpha, correction)
-    allowed = int(level * (added + pool.size) * (1 + _ROUNDING)) - added
-    threshold = _threshold(pool, allowed)
-    critical = np.clip(threshold + share * (total - z) / permutations + 1e-9, 0, n)
-    few, many = likely_exceedances(pool.size, level)
-    ends = (np.clip(_threshold(pool, k), -n, n) for k in (few, many))
-    # The subtracted means are estimated from a sample of labellings, too.
-    spread = share**2 * rows.var(axis=0, ddof=1).sum() / z.size / permutations
-    error = float(np.sqrt(_half_width(*ends) ** 2 + spread))
-    return Decisions(
-        p=p,
-        adjusted=adjusted(p, correction),
-        level=level,
-        critical=np.floor(critical).astype(np.int64),
-        relevant=(observed > threshold) & (z > 0),
-        threshold_error=np.full(z.shape, error),
     )
 
 
@@ -266,53 +179,6 @@ def shrinkage_factor(rows: NDArray[np.int64] | NDArray[np.float64]) -> float:
     if between <= 0.0:  # all features are selected equally often
         return 0.0
     return float(max(0.0, 1.0 - (within / means.size) / (between / max(means.size - 1, 1))))
-
-
-def _threshold(pool: NDArray[np.float64], allowed: int) -> float:
-    """Largest value reached by more than `allowed` of `pool` (ascending)."""
-    if allowed < 0:
-        return np.inf
-    return float(pool[pool.size - 1 - allowed]) if allowed < pool.size else -np.inf
-
-
-def decide_by_own_counts(
-    z: NDArray[np.int64],
-    null_counts: NDArray[np.int64],
-    n: int,
-    *,
-    alpha: float,
-    correction: str,
-) -> Decisions:
-    """Decide by comparing each count with those of the same feature under permuted labels.
-
-    p = (1 + #{permutations with a count ≥ z}) / (1 + permutations). Parameters as in
-    `decide_by_centred_counts`.
-    """
-    permutations = null_counts.shape[0]
-    p = (1.0 + (null_counts >= z).sum(axis=0)) / (1.0 + permutations)
-    level = level_of_one_test(p, alpha, correction)
-    # Number of permutations that may reach the count of a relevant feature.
-    allowed = int(level * (permutations + 1) * (1 + _ROUNDING)) - 1
-    ascending = np.sort(null_counts, axis=0)
-
-    def reached_by(number: int) -> NDArray[np.int64]:
-        """The smallest counts exceeded by at most `number` permutations."""
-        if number < 0:
-            return np.full(z.shape, n, dtype=np.int64)
-        if number >= permutations:
-            return np.zeros(z.shape, dtype=np.int64)
-        return ascending[permutations - 1 - number].astype(np.int64)
-
-    critical = reached_by(allowed)
-    few, many = likely_exceedances(permutations, level)
-    return Decisions(
-        p=p,
-        adjusted=adjusted(p, correction),
-        level=level,
-        critical=critical,
-        relevant=(z > critical) & (z > 0),
-        threshold_error=np.maximum(reached_by(few) - reached_by(many), 0) / 2.0,
-    )
 
 
 Floats = NDArray[np.float64]
@@ -519,7 +385,6 @@ def decide_by_scores(
         level=level,
         critical=np.full(p.shape, np.nan),  # type: ignore[arg-type]
         relevant=relevant,
-        threshold_error=np.zeros(p.shape),
     )
     beyond = [_permuted_beyond(s, shares, level, own) for s in shares]
     distances = [
@@ -598,9 +463,7 @@ def _variance(z: NDArray[np.int64], n: int) -> Floats:
     return 2.0 * n * p * (1.0 - p)
 
 
-def reversal_probability(
-    z: NDArray[np.int64], n: int, threshold: NDArray[np.int64], threshold_error: Floats
-) -> Floats:
+def reversal_probability(z: NDArray[np.int64], n: int, threshold: NDArray[np.int64]) -> Floats:
     """Probability that another seed reverses each decision.
 
     Parameters
@@ -611,8 +474,6 @@ def reversal_probability(
         Number of bootstraps.
     threshold : (m,) int
         ζ; counts above it are relevant.
-    threshold_error : (m,) float64
-        Standard deviation of ζ over seeds; 0 for a theoretical distribution.
 
     Returns
     -------
@@ -622,69 +483,41 @@ def reversal_probability(
     -----
     Bootstraps of one table are independent given the table, so the counts of two seeds are two
     draws from Binomial(n, π). Normal approximation: Φ(−|z − ζ − ½| / s) with
-    s² = 2nπ̂(1 − π̂) + 2·(error of ζ)², π̂ = (z + ½)/(n + 1).
+    s² = 2nπ̂(1 − π̂), π̂ = (z + ½)/(n + 1).
 
     Examples
     --------
     >>> z, threshold = np.array([30, 24, 2]), np.array([20, 20, 20])
-    >>> reversal_probability(z, 50, threshold, np.zeros(3)).round(3)
+    >>> reversal_probability(z, 50, threshold).round(3)
     array([0.026, 0.242, 0.   ])
     """
     distance = np.abs(z - threshold - 0.5)
-    return ndtr(-distance / np.sqrt(_variance(z, n) + 2.0 * threshold_error**2))  # type: ignore[no-any-return]
-
-
-@attrs.frozen(kw_only=True)
-class Remedy:
-    """Numbers of bootstraps and permutations that would settle borderline decisions.
-
-    Parameters
-    ----------
-    n, permutations : int
-        Bootstraps and label permutations (0 if the null uses none) for the decisions that can be
-        settled.
-    unresolvable : (m,) bool
-        Decisions that a hundred times as many would not settle.
-    """
-
-    n: int
-    permutations: int
-    unresolvable: NDArray[np.bool_]
+    return ndtr(-distance / np.sqrt(_variance(z, n)))  # type: ignore[no-any-return]
 
 
 def remedy(
-    z: NDArray[np.int64],
-    n: int,
-    threshold: NDArray[np.int64],
-    threshold_error: Floats,
-    permutations: int,
-) -> Remedy:
-    """Numbers of bootstraps and permutations that reduce the reversal probability to 0.05.
+    z: NDArray[np.int64], n: int, threshold: NDArray[np.int64]
+) -> tuple[int, NDArray[np.bool_]]:
+    """The number of bootstraps that would settle borderline decisions.
 
-    Parameters as in `reversal_probability`, for the borderline decisions only; `permutations` is
-    the number from which the threshold was estimated.
+    Parameters as in `reversal_probability`, for the borderline decisions only.
+
+    Returns
+    -------
+    (int, (m,) bool)
+        The number that reduces the reversal probability to 0.05, for the decisions that can be
+        settled; and those that a hundred times as many would not settle.
 
     Notes
     -----
-    With c times the bootstraps a distance d grows c-fold, the standard deviation of counts √c-fold
-    and that of the threshold c-fold; c times the permutations reduce the last √c-fold. If the
-    threshold is the main source of uncertainty, each of the two variances is allowed half of d²/q²,
-    q the normal quantile.
+    With c times the bootstraps a distance d grows c-fold, the standard deviation of counts √c-fold.
 
     Examples
     --------
-    >>> remedy(np.array([24]), 50, np.array([20]), np.zeros(1), 0).n
+    >>> remedy(np.array([24]), 50, np.array([20]))[0]
     276
     """
-    room = ((z - threshold - 0.5) / QUANTILE) ** 2
-    noise = 2.0 * threshold_error**2
-    firm = noise < room / 2
-    times = _variance(z, n) / np.where(firm, room - noise, room / 2)
-    more = np.where(firm, 1.0, noise / (room / 2))
-    unresolvable = (times > WORTH_TRYING) | (more > WORTH_TRYING)
-    rest = ~unresolvable
-    return Remedy(
-        n=math.ceil(n * max(1.0, times[rest].max(initial=1.0)) - 1e-9),
-        permutations=math.ceil(permutations * more[rest].max(initial=1.0) - 1e-9),
-        unresolvable=unresolvable,
-    )
+    times = _variance(z, n) / ((z - threshold - 0.5) / QUANTILE) ** 2
+    unresolvable = times > WORTH_TRYING
+    most = max(1.0, times[~unresolvable].max(initial=1.0))
+    return math.ceil(n * most - 1e-9), unresolvable

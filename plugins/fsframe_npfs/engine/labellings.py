@@ -88,7 +88,7 @@ class FragileColumns:
         """K: number of columns that are not constant in the table, which are tested."""
         return int(self.usable.sum())
 
-    def usable_in(self, counts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    def usable_in(self, counts: NDArray[np.integer[Any]] | None) -> NDArray[np.bool_]:
         """Columns with at least two different values in a resample.
 
         `counts` may be None if no column is fragile.
@@ -442,7 +442,7 @@ class SelectionCounts:
     selected: list[NDArray[np.int64]] = attrs.field(factory=list)
     warnings: Recurring = attrs.field(factory=Recurring)
 
-    def add(self, selection: Selection, counts: NDArray[np.int64] | None) -> None:
+    def add(self, selection: Selection, counts: NDArray[np.integer[Any]] | None) -> None:
         """Record the result of the base on one resample."""
         kept = np.sort(selection.selected.astype(np.int64))
         self.selected.append(kept[self.columns.usable_in(counts)[kept]])
@@ -503,7 +503,7 @@ class MeanScores:
         self._sums = np.zeros((1 + self.ranked, int(self.columns.usable.sum())))
         self._squares = np.zeros_like(self._sums) if self.squares is None else self.squares
 
-    def add(self, selection: Selection, counts: NDArray[np.int64] | None) -> None:
+    def add(self, selection: Selection, counts: NDArray[np.integer[Any]] | None) -> None:
         """Add the result of the base on one resample."""
         live = self.columns.usable_in(counts)
         scores, scored = filled_scores(selection, live, self.natural_zero)

@@ -501,49 +501,6 @@ def selection_tail(kept: ArrayLike, n_features: float, bias: float = 0.0) -> NDA
     return poisson_binomial_tail(p0)
 
 
-def permutation_tail(
-    null_counts: NDArray[np.int64], n: int, size: int, *, observed_too: bool = False
-) -> NDArray[np.float64]:
-    """Share of counts under permuted labels that are at least z, z = 0 … n + 1.
-
-    Parameters
-    ----------
-    null_counts : (m,) int
-        Counts of all features under all label permutations; zeros may be omitted.
-    n : int
-        Number of bootstraps per count.
-    size : int, at least m
-        Number of counts including zeros: permutations × features.
-    observed_too : bool
-        Whether `null_counts` include those under the true label, so that nothing is added.
-
-    Returns
-    -------
-    (n + 2,) float64
-        (1 + #{counts ≥ z}) / (1 + size), or #{counts ≥ z} / size; one at z = 0, zero at n + 1.
-
-    Notes
-    -----
-    The one added to numerator and denominator is the observed count itself, which belongs to the
-    pool under the null hypothesis; without it a p-value could be zero.
-
-    References
-    ----------
-    Phipson, Smyth 2010, Permutation p-values should never be zero, Stat. Appl. Genet. Mol. Biol.
-    9(1):39, for the added one.
-
-    Examples
-    --------
-    >>> permutation_tail(np.array([2, 1]), n=2, size=4)
-    array([1. , 0.6, 0.4, 0. ])
-    """
-    histogram = np.bincount(np.asarray(null_counts, dtype=np.int64), minlength=n + 1)
-    histogram[0] += size - histogram.sum()
-    reached = np.cumsum(histogram[::-1])[::-1]
-    added = 0.0 if observed_too else 1.0
-    return np.append((added + reached) / (added + size), 0.0)
-
-
 def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
     """The smallest c with P(Z > c) ≤ alpha, 0 … n: a count above c is relevant, none if c is n.
 
@@ -751,14 +708,13 @@ class Permutation(RelabellingNull):
     """
 
     promise = (
-        "A feature is relevant if the base scores or ranks it higher over bootstraps (with "
-        "statistic=counts: selects it more often) than features under permuted labels. If the "
-        "label is independent of all features, on average at most a share alpha of them is "
-        "selected, whatever their dependence (exact for equal numbers of bootstraps; with more "
-        "for the true label, fewer are selected). With a time, labels are shifted in time: within "
-        "stretches of it if the label drifts. With correction=bh, alpha is the expected share of "
-        "false selections among all selections; with bonferroni, the probability of any false "
-        "selection. "
+        "A feature is relevant if the base scores or ranks it higher over bootstraps than "
+        "features under permuted labels. If the label is independent of all features, on average "
+        "at most a share alpha of them is selected, whatever their dependence (exact for equal "
+        "numbers of bootstraps; with more for the true label, fewer are selected). With a time, "
+        "labels are shifted in time: within stretches of it if the label drifts. With "
+        "correction=bh, alpha is the expected share of false selections among all selections; "
+        "with bonferroni, the probability of any false selection. "
         "The test does not say which relevant feature matters given the others: a "
         "noise feature correlated with a relevant one counts as relevant."
     )

@@ -25,7 +25,6 @@ from fsframe_npfs.engine.labellings import (
 from fsframe_npfs.engine.nulls import said_of_drift
 from fsframe_npfs.methods.npfs_parameters import (
     CORRECTED_PERMUTATIONS,
-    COUNTS_PERMUTATIONS,
     SCORES_PERMUTATIONS,
     NpfsParameters,
 )
@@ -45,20 +44,16 @@ class Npfs(ResamplingSelector, NpfsParameters):
     Parameters
     ----------
     n : int ≥ 1, optional
-        Bootstraps with the true label, or shards; by default 100, 200 for a corrected test of
-        scores, and 20 where counts are compared with permuted ones.
+        Bootstraps with the true label, or shards; by default 100, and 200 for a corrected test
+        with permuted labels.
     alpha : float in (0, 1)
         Level of the test, after `correction`.
     null : {"permutation", "published", "matlab", "shards"}, or one from a plugin
         The null distribution; `fsframe_npfs.engine.nulls` states what each guarantees.
     permutations : int ≥ 1, optional
-        Label permutations; by default 99 (450 with a correction, 54 for counts), or as many as
-        `alpha` needs.
+        Label permutations; by default 99 (450 with a correction), or as many as `alpha` needs.
     permuted_n : int ≥ 1, optional
-        Bootstraps per permuted label where scores are compared; by default n / 10 but at least 10,
-        or 2 with a correction.
-    statistic : {"scores", "counts"}, optional
-        What is compared under null="permutation"; by default scores.
+        Bootstraps per permuted label; by default n / 10 but at least 10, or 2 with a correction.
     compare : {"centred", "pooled", "own"}
         The permuted values with which a feature is compared.
     correction : {"auto", "none", "bonferroni", "bh"}
@@ -71,11 +66,11 @@ class Npfs(ResamplingSelector, NpfsParameters):
     bias : float in [0, 1)
         β, added to p0 = k/K.
     settle : float in (0, 0.5), optional
-        If scores are compared: add bootstraps and permutations until no decision would change with
-        another seed with a probability above this. If counts are compared: stop before n bootstraps
-        once every decision has at most this probability of error.
+        With permuted labels: add bootstraps and permutations until no decision would change with
+        another seed with a probability above this. Otherwise: stop before n bootstraps once every
+        decision has at most this probability of error.
     fits : int ≥ 1, optional
-        With `settle`, if scores are compared: maximum number of fits of the base; by default ten
+        With `settle` and permuted labels: maximum number of fits of the base; by default ten
         times those of a test without it.
 
     Notes
@@ -85,10 +80,8 @@ class Npfs(ResamplingSelector, NpfsParameters):
     distribution is Poisson-binomial with k_l/K + β. The permutation null compares a feature's mean
     score, and the mean normal score of its rank, with those of all features under the true and all
     permuted labels; `fsframe_npfs.engine.decisions.decide_by_scores` defines the statistic
-    and proves its level. Counts are compared in the same pool, each minus the mean of its feature
-    over the other labellings as far as those means differ by more than chance ("centred"), so that
-    a base's preference for a column whatever the label has no effect.
-    Cost: n fits of the base, and P·`permuted_n` more with P permutations (P·n for counts).
+    and proves its level.
+    Cost: n fits of the base, and P·`permuted_n` more with P permutations.
 
     Departures: bootstraps are stratified by class by default, and redrawn if a class has fewer than
     two different rows; columns that are constant, in the table or in the bootstrap, are never
@@ -126,21 +119,16 @@ class Npfs(ResamplingSelector, NpfsParameters):
         for name, is_set in (
             ("permutations", self.permutations is not None),
             ("compare", self.compare != "centred"),
+            ("permuted_n", self.permuted_n is not None),
         ):
             if is_set and not permuting:
                 yield f"{name} is for null=permutation, not null={self.null}"
-        if self.statistic == "scores" and not permuting:
-            yield f"statistic=scores is for null=permutation, not null={self.null}"
-        if self.permuted_n is not None:
-            if not self.scoring:
-                yield "permuted_n is for statistic=scores; counts are compared at equal n"
-            elif self.permuted_n > self.resamples:
-                yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
+        if permuting and self.permuted_n is not None and self.permuted_n > self.resamples:
+            yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
         if self.fits is not None:
-            if self.settle is None or not self.scoring:
+            if self.settle is None or not permuting:
                 yield (
-                    "fits limits what settle adds where scores are compared; without settle, n "
-                    "decides"
+                    "fits limits what settle adds with null=permutation; without settle, n decides"
                 )
             yield from too_many(self.fits, f"fits={self.fits}")
         if permuting and self.bias:
@@ -295,14 +283,12 @@ class Npfs(ResamplingSelector, NpfsParameters):
             else:
                 needed = 1.0 / level / n_items - 1.0
             # A standard deviation over permuted labels needs at least two.
-            return max(2 if self.scoring else 1, math.ceil(needed - 1e-9))
+            return max(2, math.ceil(needed - 1e-9))
 
         if self.permutations is None:
             # With "bh", a single relevant feature has to reach the level of "bonferroni".
             single = self.alpha if correction == "none" else self.alpha / n_items
-            usual = COUNTS_PERMUTATIONS
-            if self.scoring:
-                usual = SCORES_PERMUTATIONS if correction == "none" else CORRECTED_PERMUTATIONS
+            usual = SCORES_PERMUTATIONS if correction == "none" else CORRECTED_PERMUTATIONS
             return max(usual, needed_for(single))
         level = self.alpha / n_items if correction == "bonferroni" else self.alpha
         needed = needed_for(level)

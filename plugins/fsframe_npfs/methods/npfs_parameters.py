@@ -20,11 +20,11 @@ from fsframe.registry import nulls
 from fsframe.resampling.resamples import Null, RelabellingNull
 from fsframe_npfs.engine.decisions import CORRECTIONS
 
-# At alpha = 0.01, 99 permutations allow every feature to be selected, and 100 + 99·10 fits,
-# 200 + 450·2, or 20·55 are at most 1,100. A corrected test works far out in the tail of the null,
+# At alpha = 0.01, 99 permutations allow every feature to be selected, and 100 + 99·10 fits or
+# 200 + 450·2 are at most 1,100. A corrected test works far out in the tail of the null,
 # which needs many permutations; two bootstraps of each suffice to estimate the variance within.
-SCORES_PERMUTATIONS, CORRECTED_PERMUTATIONS, COUNTS_PERMUTATIONS = 99, 450, 54
-_SCORES_N, _CORRECTED_N, _COUNTS_N = 100, 200, 20
+SCORES_PERMUTATIONS, CORRECTED_PERMUTATIONS = 99, 450
+_SCORES_N, _CORRECTED_N = 100, 200
 _FEWEST_PERMUTED, _CORRECTED_PERMUTED = 10, 2
 _MORE_FITS = 10
 
@@ -43,8 +43,7 @@ class NpfsParameters(Parameterised):
         None,
         optional(integer(1)),
         help="Number of bootstraps with the true label (or of shards); by default 100, or 200 "
-        "for a corrected test of scores, or 20 where counts are compared with permuted "
-        "labels.",
+        "for a corrected test with permuted labels.",
         symbol="n",
         source="slide 24",
     )
@@ -68,19 +67,13 @@ class NpfsParameters(Parameterised):
         None,
         optional(integer(1)),
         help="Number of label permutations, for null=permutation; by default 99 (450 with a "
-        "correction, 54 where counts are compared), or as many as alpha needs.",
+        "correction), or as many as alpha needs.",
     )
     permuted_n: int | None = param(
         None,
         optional(integer(1)),
-        help="Bootstraps per permuted label, where scores are compared; by default n/10 but at "
-        "least 10, or 2 with a correction.",
-    )
-    statistic: str | None = param(
-        None,
-        optional(choice("scores", "counts")),
-        help="Statistic for null=permutation: the base's mean scores and ranks (default), or how "
-        "often it selects a feature.",
+        help="Bootstraps per permuted label; by default n/10 but at least 10, or 2 with a "
+        "correction.",
     )
     compare: str = param(
         "centred",
@@ -115,15 +108,15 @@ class NpfsParameters(Parameterised):
     settle: float | None = param(
         None,
         optional(real(above=0, below=0.5)),
-        help="Where scores are compared: add bootstraps and permutations until no decision "
+        help="With null=permutation: add bootstraps and permutations until no decision "
         "would change with another seed with a probability above this, or `fits` is "
-        "reached. Where counts are compared: stop early once every decision has at most "
+        "reached. With other nulls: stop early once every decision has at most "
         "this probability of error.",
     )
     fits: int | None = param(
         None,
         optional(integer(1)),
-        help="With settle, where scores are compared: upper limit on fits of the base; by "
+        help="With settle and null=permutation: upper limit on fits of the base; by "
         "default ten times the fits of a test without settle. Progress shows how many are "
         "used.",
     )
@@ -144,16 +137,7 @@ class NpfsParameters(Parameterised):
         """`n`, or its default."""
         if self.n is not None:
             return self.n
-        if self.permuting and not self.scoring:
-            return _COUNTS_N
         return _CORRECTED_N if self._corrected else _SCORES_N
-
-    @property
-    def scoring(self) -> bool:
-        """Whether scores are compared, not counts."""
-        if self.statistic is not None:
-            return self.statistic == "scores"
-        return self.permuting
 
     def most_fits(self, permutations: int) -> int:
         """Maximum number of fits with `settle`; `permutations` are those of a test without it."""
@@ -163,14 +147,12 @@ class NpfsParameters(Parameterised):
 
     @property
     def _corrected(self) -> bool:
-        """Whether scores are compared with a correction; "auto" is decided with the table."""
-        return self.scoring and self.correction in ("bonferroni", "bh")
+        """Whether permuted labels come with a correction; "auto" is decided with the table."""
+        return self.permuting and self.correction in ("bonferroni", "bh")
 
     @property
     def permuted_resamples(self) -> int:
         """Number of bootstraps per permuted label."""
-        if not self.scoring:
-            return self.resamples
         if self.permuted_n is not None:
             return self.permuted_n
         if self._corrected:

@@ -35,34 +35,9 @@ def caveats(procedure: Procedure) -> Iterator[str]:
         yield f"no feature is relevant at alpha={settings.alpha:g}"
     if procedure.mean_scores:
         yield from _unscored(procedure)
-    elif procedure.count_null is None and (decisions.critical >= procedure.drawn).any():
-        yield from _unreachable(procedure)
     yield from _borderline(procedure)
     if decisions.relevant.any():
         yield from _copies(procedure)
-
-
-def _unreachable(procedure: Procedure) -> Iterator[str]:
-    """Warnings about features for which even a count of n is common under permuted labels."""
-    settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
-    everything = f"all {procedure.drawn} bootstraps"
-    null_rate = sum(null.counts for null in procedure.nulls) / (
-        procedure.drawn * len(procedure.nulls)
-    )
-    preferred = procedure.codes[blocked & (null_rate > 0.8)]
-    if preferred.size:
-        yield (
-            f"{_names(procedure, preferred)}: selected in nearly {everything} whatever the label, "
-            "so no count can be relevant"
-        )
-    if blocked.all() and settings.compare == "pooled" and preferred.size:
-        yield "because of these features no count can be relevant; compare=centred corrects for it"
-    elif blocked.all():
-        yield (
-            f"no count can be relevant: at level {procedure.decisions.level:.3g} per feature, "
-            f"selection in {everything} is not rare enough under permuted labels; make the base "
-            "keep fewer (`top`), or raise alpha"
-        )
 
 
 def _unscored(procedure: Procedure) -> Iterator[str]:
@@ -72,7 +47,7 @@ def _unscored(procedure: Procedure) -> Iterator[str]:
         yield (
             f"the base returned no scores in {unscored} of "
             f"{sum(s.n for s in procedure.mean_scores)} resamples; 1 for features that it kept and "
-            "0 for the others were used instead; statistic=counts compares counts at equal n"
+            "0 for the others were used instead"
         )
     if procedure.constant_total:
         yield CONSTANT_TOTAL
@@ -115,21 +90,12 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
             text += settled
         yield text
         return
-    advice = remedy(
-        procedure.z[near],
-        procedure.drawn,
-        procedure.threshold[near],
-        procedure.decisions.threshold_error[near],
-        procedure.n_permutations,
-    )
-    ways = [f"n={_rounded(advice.n)}"] if advice.n > settings.resamples else []
-    if advice.permutations > procedure.n_permutations:
-        ways.append(f"permutations={_rounded(advice.permutations)}")
-    lost = procedure.codes[near[advice.unresolvable]]
-    if ways:
+    needed, unresolvable = remedy(procedure.z[near], procedure.drawn, procedure.threshold[near])
+    lost = procedure.codes[near[unresolvable]]
+    if needed > settings.resamples:
         rest = f" all but {_names(procedure, lost)}" if lost.size else " them"
-        text += f". About {' and '.join(ways)} would settle{rest}"
-        if settings.settle is None and advice.n > settings.resamples:
+        text += f". About n={_rounded(needed)} would settle{rest}"
+        if settings.settle is None:
             text += f". `npfs:settle={BORDERLINE:g}` stops as soon as everything is settled"
     elif lost.size:
         text += ". No practicable number of bootstraps would settle them"
@@ -181,8 +147,6 @@ def _tables(procedure: Procedure) -> dict[str, NDArray]:
         tables["mean-scores"], tables["mean-ranks"] = procedure.means_of(0), procedure.means_of(1)
         made = (procedure.drawn, procedure.n_permutations, settings.permuted_resamples)
         tables["numbers"] = np.array(made)
-    elif procedure.nulls:
-        tables["null-z"] = np.stack([null.counts for null in procedure.nulls])
     return tables
 
 

@@ -21,8 +21,6 @@ from fsframe.text import duration, remark
 from fsframe_npfs.engine import decisions
 from fsframe_npfs.engine.decisions import (
     Decisions,
-    decide_by_centred_counts,
-    decide_by_own_counts,
     decide_by_scores,
     decide_by_tail,
     reversal_probability,
@@ -42,7 +40,6 @@ from fsframe_npfs.engine.nulls import (
     larger_tests,
     least_bootstraps,
     looks,
-    permutation_tail,
     settled,
 )
 from fsframe_npfs.methods.npfs_parameters import NpfsParameters
@@ -50,8 +47,7 @@ from fsframe_npfs.methods.npfs_parameters import NpfsParameters
 CONSTANT_TOTAL = (
     "the base's scores have the same sum in every resample, so its best columns score as high "
     "under a permuted label as under the true one, and a corrected test, which compares scores, "
-    "may select nothing; test the screening stage before it (such as `mim:top=100 npfs`), or "
-    "compare counts (statistic=counts)"
+    "may select nothing; test the screening stage before it (such as `mim:top=100 npfs`)"
 )
 """Printed before the permuted labels are run, and recorded as a warning with the result."""
 
@@ -72,7 +68,6 @@ class Procedure:
     run: Run
     n_permutations: int
     observed: SelectionCounts = attrs.field(init=False)
-    nulls: list[SelectionCounts] = attrs.field(factory=list, init=False)
     mean_scores: list[MeanScores] = attrs.field(factory=list, init=False)
     codes: NDArray[np.int64] = attrs.field(init=False)
     z: NDArray[np.int64] = attrs.field(init=False)
@@ -104,10 +99,9 @@ class Procedure:
         """Draw and decide, at one look or several."""
         settings = self.settings
         self.observed = SelectionCounts(self.columns)
-        if settings.scoring:
+        if settings.permuting:
             self._with_scores()
             return
-        self.nulls = [SelectionCounts(self.columns) for _ in range(self.n_permutations)]
         if self.count_null is not None and self.count_null.own_resamples:
             if self.data.in_parts:
                 self.run.must_hold(
@@ -125,11 +119,9 @@ class Procedure:
             self._decide()
             return
         plan = [settings.resamples] if settings.settle is None else looks(settings.resamples)
-        labellings = self.n_permutations + 1
         for n in plan:
             drawn = self.drawn
-            draws = self._draws(range(labellings), range(drawn, n))
-            self._run_base(draws, drawn * labellings, settings.resamples * labellings)
+            self._run_base(self._draws(range(1), range(drawn, n)), drawn, settings.resamples)
             self._decide()
             if settings.settle is not None and n < settings.resamples:
                 sure = settled(self.z, n, self.decisions.critical, settings.settle, len(plan))
@@ -139,13 +131,9 @@ class Procedure:
 
     def _with_scores(self) -> None:
         """Compare scores; with `settle`, repeat with more bootstraps and permutations."""
-        settings, columns, m = (
-            self.settings,
-            self.columns,
-            self.settings.permuted_resamples,
-        )
+        settings, columns, m = self.settings, self.columns, self.settings.permuted_resamples
         ranked = settings.correction == "none"
-        squares = np.zeros((1 + ranked, int(columns.usable.sum())))
+        squares = np.zeros((1 + ranked, columns.n_usable))
         zero = self.base.natural_zero
         self.mean_scores = [MeanScores(columns, natural_zero=zero)]
         plan = [(settings.resamples, self.n_permutations)]
@@ -159,12 +147,11 @@ class Procedure:
                 )
         for place, (n, permutations) in enumerate(plan):
             self.n_permutations = permutations
-            before, known = self.fits, len(self.nulls)
-            for _ in range(permutations - known):
-                self.nulls.append(SelectionCounts(self.columns))
-                self.mean_scores.append(
-                    MeanScores(columns, ranked=ranked, squares=squares, natural_zero=zero)
-                )
+            before, known = self.fits, len(self.mean_scores) - 1
+            self.mean_scores += [
+                MeanScores(columns, ranked=ranked, squares=squares, natural_zero=zero)
+                for _ in range(permutations - known)
+            ]
             draws = self._draws(range(1), range(self.drawn, n)).concatenate(
                 self._draws(range(known + 1, permutations + 1), range(m))
             )
@@ -219,12 +206,12 @@ class Procedure:
     @property
     def _parts(self) -> tuple[str, ...]:
         """The parts of the base's results that are needed besides its choice."""
-        return ("scores",) if self.settings.scoring else ()
+        return ("scores",) if self.settings.permuting else ()
 
     @property
     def fits(self) -> int:
         """Number of fits of the base so far."""
-        return self.drawn + sum(len(null.selected) for null in self.nulls)
+        return self.drawn + sum(permuted.n for permuted in self.mean_scores[1:])
 
     def _draws(self, labellings: range, numbers: range) -> BootstrapDraws:
         """Bootstraps `numbers` of each of `labellings`."""
@@ -244,7 +231,7 @@ class Procedure:
 
     def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int, total: int) -> None:
         """Run the base on resamples, which are units `first` … of `total` in the run."""
-        base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
+        base, data = self.base, self.data.with_counts(None)
         if isinstance(counts, BootstrapDraws):
             owners = counts.labellings
             rows: Iterable[NDArray[np.integer[Any]] | None] = repeat(None, len(counts))
@@ -252,7 +239,7 @@ class Procedure:
                 rows = counts.one_by_one(data)
         else:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
-        if self.nulls:
+        if self.settings.permuting:
             base = cast(Base, Relabelled.of(base, self.run, owners, first, self.settings.null))
 
         def relay(progress: Progress) -> None:
@@ -268,7 +255,8 @@ class Procedure:
         )
         last = int(np.count_nonzero(owners == 0)) - 1
         for place, (selection, row) in enumerate(zip(selections, rows, strict=True)):
-            every[owners[place]].add(selection, row)
+            if not owners[place]:
+                self.observed.add(selection, row)
             if self.mean_scores:
                 self.mean_scores[owners[place]].add(selection, row)
             if place == last and not first:
@@ -295,10 +283,6 @@ class Procedure:
 
     def _decide(self) -> None:
         settings = self.settings
-        rule: dict[str, Any] = {
-            "alpha": settings.alpha,
-            "correction": settings.correction,
-        }
         self.codes = np.flatnonzero(self.columns.usable).astype(np.int64)
         self.z = self.observed.counts
         if self.mean_scores:
@@ -314,36 +298,19 @@ class Procedure:
                 numbers=(self.mean_scores[0].n, permuted[0].n),
             )
             return
-        if self.count_null is None and settings.compare != "pooled":
-            null_counts = np.stack([null.counts for null in self.nulls])
-            by_null = (
-                decide_by_own_counts if settings.compare == "own" else decide_by_centred_counts
-            )
-            self.decisions = by_null(self.z, null_counts, self.drawn, **rule)
-        else:
-            tail = (
-                self._pooled_tail() if self.count_null is None else self._tail_of(self.count_null)
-            )
-            self.decisions = decide_by_tail(
-                self.z,
-                tail,
-                at_least=self._at_least,
-                sampled=len(self.nulls) * self.columns.n_usable,
-                **rule,
-            )
-        error = self.decisions.threshold_error
-        self.reversal = reversal_probability(self.z, self.drawn, self.threshold, error)
+        assert self.count_null is not None
+        self.decisions = decide_by_tail(
+            self.z,
+            self._tail_of(self.count_null),
+            alpha=settings.alpha,
+            correction=settings.correction,
+            at_least=self._at_least,
+        )
+        self.reversal = reversal_probability(self.z, self.drawn, self.threshold)
 
     def means_of(self, statistic: int) -> NDArray[np.float64]:
         """Mean scores (0) or ranks (1), (P + 1, K), or (1, K) if only the true label has them."""
         return np.stack([s.means[statistic] for s in self.mean_scores if statistic < len(s.means)])
-
-    def _pooled_tail(self) -> NDArray[np.float64]:
-        apart = self.settings.correction != "none"  # as in decide_by_centred_counts
-        pool = self.nulls if apart else [self.observed, *self.nulls]
-        counts = np.concatenate([counts.counts for counts in pool])
-        size = len(pool) * self.columns.n_usable
-        return permutation_tail(counts, self.drawn, size, observed_too=not apart)
 
     def _tail_of(self, null: CountNull) -> NDArray[np.float64]:
         self._check_choice()

@@ -139,7 +139,7 @@ REFUSED = [
     (5, (0,), {"null": "published", "n": 1}, "n=2 or more"),
     (5, (0,), {"null": "published", "n": 3, "correction": "bonferroni"}, "n=4 or more"),
     *((20, (0, 300, 20, 5), {"n": 10, **options}, "keeps all 20 usable features")
-      for options in ({"null": "published"}, {"statistic": "counts"}, {"null": "shards"})),
+      for options in ({"null": "published"}, {"null": "shards"})),
     (10, (0, 200, 20, 5), {"null": "published", "bias": 0.6}, r"lower bias=0\.6"),
     (5, (0, 90), {"null": "shards", "n": 100}, r"at most n=\d+ shards"),
     (5, (0, 200, 22), {"permutations": 3}, "permutations=4 or more"),
@@ -218,18 +218,6 @@ def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at():
     result = outcome(Biased(never=5), data, null="published", n=60, alpha=0.05)
     assert 0 in result.selected and 5 not in result.selected
     assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in result.warnings)
-
-
-def test_columns_preferred_whatever_the_label_are_named():
-    data, base = slides(0, 300, 12, 3), Biased(always=0)
-    counts: dict[str, Any] = {"n": 15, "statistic": "counts"}
-    pooled = outcome(base, data, permutations=30, compare="pooled", **counts)
-    assert not pooled.selected.size
-    assert any("compare=centred corrects for it" in w for w in pooled.warnings)
-    for settings in ({"permutations": 30}, {"compare": "own"}):
-        result = outcome(base, data, **counts, **settings)
-        assert 0 not in result.selected and result.selected.size
-        assert any(w.startswith("f1: selected in nearly all 15") for w in result.warnings)
 
 
 def test_a_table_without_two_usable_columns_is_refused():

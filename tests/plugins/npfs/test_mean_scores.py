@@ -15,9 +15,7 @@ from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.methods.criteria import Mim
 from fsframe_npfs.engine.decisions import (
-    QUANTILE,
     centred,
-    decide_by_centred_counts,
     decide_by_scores,
     likely_exceedances,
     remedy,
@@ -75,20 +73,6 @@ def test_labellings_together_name_no_more_than_their_share(compare, copies):
             scores = labelled_means(seed, copies)
             naming = relevant_each(scores, scores, correction="bonferroni").any(axis=1).sum()
             assert 1 <= naming <= 0.1 * (P + 1)
-
-
-def test_counts_of_copies_name_no_more_than_their_share():
-    # With the true labelling's own features left out of the pool, blocks of copies named too many.
-    rng = np.random.default_rng(3)
-    total, few = 0, 10
-    for _ in range(20):
-        rows = rng.binomial(20, 0.2, size=(few + 1, 30))
-        rows[:, :20] = rows[:, :1]
-        total += sum(
-            decide_by_centred_counts(r[0], r[1:], 20, alpha=0.05, correction="none").relevant.sum()
-            for r in each_as_the_true_one(rows)
-        )
-    assert total <= 20 * 0.05 * (few + 1) * 30
 
 
 def test_p_values_are_those_of_the_definition():
@@ -312,17 +296,15 @@ def test_decisions_are_those_of_all_bootstraps():
     saved = 0
     for seed in range(2):
         data = slides(seed, 1000, 20, 4)
-        for null in ("published", "permutation"):
-            options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
-            full, short = (
-                outcome(TinyMim(k=4), data, seed=seed, null=null, n=200, settle=settle, **options)
-                for settle in (None, 0.02)
-            )
-            drawn = short.tables["kept"].size
-            saved += 200 - drawn
-            unsettled = any("not every decision" in w for w in short.warnings)
-            assert unsettled == (drawn == 200)
-            np.testing.assert_array_equal(full.tables["relevant"], short.tables["relevant"])
+        full, short = (
+            outcome(TinyMim(k=4), data, seed=seed, null="published", n=200, settle=settle)
+            for settle in (None, 0.02)
+        )
+        drawn = short.tables["kept"].size
+        saved += 200 - drawn
+        unsettled = any("not every decision" in w for w in short.warnings)
+        assert unsettled == (drawn == 200)
+        np.testing.assert_array_equal(full.tables["relevant"], short.tables["relevant"])
     assert saved > 0
 
 
@@ -391,23 +373,19 @@ def test_a_run_stopped_while_it_settles_continues_to_the_same_bits(tmp_path, mon
 
 
 @pytest.mark.parametrize(
-    ("null", "statistic", "shape", "drawn", "seeds"),
+    ("null", "shape", "drawn", "seeds"),
     [
-        # Tables on which many decisions are open.
-        ("permutation", "counts", (400, 40), (2,), 6),
-        ("permutation", "scores", (300, 20), (0,), 6),
+        # A table on which many decisions are open.
+        ("permutation", (300, 20), (0,), 6),
         # Without permuted labels fewer are, and fits are few.
-        ("published", None, (400, 40), range(3), 8),
-        slow("permutation", "counts", (400, 40), range(2), 6),
-        slow("permutation", "scores", (400, 40), range(2), 6),
+        ("published", (400, 40), range(3), 8),
+        slow("permutation", (400, 40), range(2), 6),
     ],
 )
 def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
-    null, statistic, shape, drawn, seeds
+    null, shape, drawn, seeds
 ):
-    options = {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
-    if null == "published":
-        options = {}
+    options = {"permutations": 60} if null == "permutation" else {}
     predicted, observed = [], []
     for table in drawn:
         data = slides(table, *shape, 8)
@@ -423,41 +401,34 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     assert other.sum() > 3, "the tables are too easy to tell"
     assert 0.5 < other.sum() / chance.sum() < 2
     # The line that scores are held to is a far quantile, with a longer tail than the normal law.
-    assert other[chance < 0.01].mean() < (0.02 if statistic == "scores" else 0.01)
+    assert other[chance < 0.01].mean() < (0.02 if null == "permutation" else 0.01)
     assert other[chance > 0.2].mean() > 0.1
 
 
 def test_the_warning_names_them_and_says_what_would_settle_them():
     data = slides(0, 400, 40, 8)
-    for null in ("permutation", "published"):
-        options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
-        result = outcome(TinyMim(k=8), data, null=null, n=50, **options)
-        near = np.flatnonzero(result.tables["doubt"] > 0.05)
-        [text] = [w for w in result.warnings if w.startswith("borderline")]
-        first = near[np.argmax(result.tables["doubt"][near])]
-        assert data.feature_names[first] in text
-        assert "About n=" in text and "would settle" in text
+    result = outcome(TinyMim(k=8), data, null="published", n=50)
+    near = np.flatnonzero(result.tables["doubt"] > 0.05)
+    [text] = [w for w in result.warnings if w.startswith("borderline")]
+    first = near[np.argmax(result.tables["doubt"][near])]
+    assert data.feature_names[first] in text
+    assert "About n=" in text and "would settle" in text
     clear = outcome(TinyMim(k=4), slides(0, 3000, 12, 4), null="published", n=400)
     assert not any("borderline" in w for w in clear.warnings)
 
 
 def test_what_the_remedy_says_does_settle_it():
     z, line = np.array([24, 16, 21]), np.array([20, 20, 20])
-    advice = remedy(z, 50, line, np.zeros(3), 0)
+    needed, unresolvable = remedy(z, 50, line)
     # The count of 21 is half a count off the line: 20 of 50 and 21 of 50 are one number to it.
-    assert advice.unresolvable.tolist() == [False, False, True]
-    times = advice.n / 50
+    assert unresolvable.tolist() == [False, False, True]
+    times = needed / 50
     chance = reversal_probability(
         np.round((z[:2] + 0.0) * times).astype(int),
-        advice.n,
+        needed,
         np.round((line[:2] + 0.5) * times - 0.5).astype(int),
-        np.zeros(2),
     )
     assert chance.max() <= 0.06
-    # An uncertain line asks for more permutations: half the room is for its variance, in two seeds.
-    advice = remedy(z[:2], 50, line[:2], np.full(2, 3.0), 10)
-    assert advice.permutations == np.ceil(10 * 2 * 3.0**2 / ((3.5 / QUANTILE) ** 2 / 2))
-    assert remedy(z[:2], 50, line[:2], np.full(2, 0.1), 10).permutations == 10
 
 
 def test_likely_exceedances_are_the_quantiles_of_a_binomial_law():

@@ -22,7 +22,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_npfs import plain
 from fsframe_npfs.engine.decisions import (
     adjusted,
-    decide_by_centred_counts,
     decide_by_tail,
     level_of_one_test,
     shrinkage_factor,
@@ -33,7 +32,6 @@ from fsframe_npfs.engine.nulls import (
     critical_value,
     hoeffding,
     least_bootstraps,
-    permutation_tail,
     poisson_binomial_tail,
     selection_tail,
     settled,
@@ -81,14 +79,6 @@ def test_least_bootstraps_is_the_first_number_that_can_be_relevant(p0, alpha):
     assert critical_value(binomial_tail(n, p0), alpha) < n
     if n > 1:
         assert critical_value(binomial_tail(n - 1, p0), alpha) == n - 1
-
-
-def test_permutation_tail_counts_the_observed_one_in():
-    # Six permuted counts, two of them zero and not listed; n = 3.
-    tail = permutation_tail(np.array([3, 1, 1, 2]), n=3, size=6)
-    np.testing.assert_allclose(tail, [1, 5 / 7, 3 / 7, 2 / 7, 0])
-    assert critical_value(tail, 0.3) == 2
-    assert critical_value(tail, 0.1) == 3
 
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
@@ -161,7 +151,7 @@ def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
 def test_permutation_null_holds_its_level_where_nothing_is_relevant():
     # 5 tables of 40 features: 2 false ones are allowed in all, and the published form names
     # hundreds. Three standard deviations of a count of 2 are 4.
-    for test in (Npfs(n=20, permutations=24), Npfs(n=12, permutations=24, statistic="counts")):
+    for test in (Npfs(n=20, permutations=24),):
         false = sum(named(test, TinyMim(k=6), slides(s, 200, 40, 0), s).size for s in range(5))
         assert false <= 2 + 4
     published = Npfs(n=50, null="published")
@@ -174,65 +164,6 @@ def test_shards_hold_their_level_and_find_what_is_there():
     assert false <= 10 + 3 * np.sqrt(10)
     result = named(Npfs(null="shards", n=50), TinyMim(k=10), slides(0, 20000, 100, 10))
     assert set(result) == set(range(10))
-
-
-def own_p_values(rows: np.ndarray) -> np.ndarray:
-    return (rows >= rows[0]).mean(axis=0)
-
-
-def pooled_p_values(rows: np.ndarray) -> np.ndarray:
-    return (rows.ravel()[:, None] >= rows[0]).mean(axis=0)
-
-
-def centred_p_values(rows: np.ndarray) -> np.ndarray:
-    """The definition, one labelling and one feature at a time."""
-    permutations = len(rows) - 1
-    means = rows.mean(axis=0)
-    between, within = means.var(ddof=1), rows.var(axis=0, ddof=1).mean() / len(rows)
-    share = max(0.0, 1 - within / between) if between > 0 else 0.0
-    r = np.array([row - share * np.delete(rows, j, 0).mean(axis=0) for j, row in enumerate(rows)])
-    reached = [(r >= own - 1e-8).sum() for own in r[0]]
-    return np.array(reached) / ((1 + permutations) * rows.shape[1])
-
-
-@pytest.mark.parametrize(
-    ("compare", "definition", "permutations", "alpha"),
-    [
-        ("own", own_p_values, 19, 0.05),
-        ("pooled", pooled_p_values, 6, 0.01),
-        ("centred", centred_p_values, 7, 0.01),
-    ],
-)
-def test_p_values_of_counts_follow_from_the_counts_of_all_labellings(
-    compare, definition, permutations, alpha
-):
-    result = outcome(
-        TinyMim(k=4), slides(0, 500, 20, 3), n=30, permutations=permutations, alpha=alpha,
-        compare=compare, statistic="counts",
-    )  # fmt: skip
-    rows = np.vstack((result.tables["z"], result.tables["null-z"])).astype(float)
-    assert rows.shape == (1 + permutations, 20)
-    np.testing.assert_allclose(result.tables["p-values"], definition(rows))
-    np.testing.assert_array_equal(result.tables["relevant"], result.tables["p-values"] <= alpha)
-    assert set(result.selected) == set(np.flatnonzero(result.tables["relevant"]))
-    if compare == "centred":
-        over = result.tables["z"] > result.tables["critical-value"]
-        np.testing.assert_array_equal(result.tables["relevant"], over)
-
-
-@examples(150)
-@given(st.data())
-def test_centred_verdicts_agree_with_their_definition(data):
-    n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(2, 8))
-    counts = st.lists(st.integers(0, n), min_size=m, max_size=m)
-    z = np.array(data.draw(counts))
-    null = np.array([data.draw(counts) for _ in range(permutations)])
-    alpha = data.draw(st.sampled_from([0.05, 0.2, 0.5, 0.99]))
-    verdict = decide_by_centred_counts(z, null, n, alpha=alpha, correction="none")
-    p = centred_p_values(np.vstack((z, null)).astype(float))
-    np.testing.assert_allclose(verdict.p, p)
-    np.testing.assert_array_equal(verdict.relevant, (p <= alpha + 1e-12) & (z > 0))
-    np.testing.assert_array_equal(verdict.relevant, (z > verdict.critical) & (z > 0))
 
 
 def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ():
@@ -248,15 +179,6 @@ def test_number_of_permutations_follows_from_alpha_where_it_is_left_out():
     assert (
         len(result.tables["mean-scores"]) == 114
     )  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
-
-
-def test_permuted_counts_do_not_depend_on_the_true_label():
-    # Relevant features must not leak into the null: its mean is k/K for each of them.
-    result = outcome(
-        TinyMim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts"
-    )
-    mean = result.tables["null-z"].mean(axis=0) / 50
-    assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
 
 
 def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps():
