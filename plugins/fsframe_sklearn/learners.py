@@ -74,8 +74,7 @@ class LearnerSelector(Selector):
 
     def check_parameters(self) -> Iterator[str]:
         try:
-            for made in self._candidates():
-                yield from self.check_learner(made)
+            self._candidates()
         except RequestError as error:
             yield str(error)
 
@@ -99,10 +98,6 @@ class LearnerSelector(Selector):
         if not candidates:
             raise refused[0]
         return candidates
-
-    def check_learner(self, made: Any) -> Iterator[str]:
-        """Problems with this estimator for the stage; authors override this."""
-        return iter(())
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         try:
@@ -277,12 +272,9 @@ class Importance(LearnerSelector):
     -----
     `measure`: ``own`` is ``coef_`` (absolute values, summed over classes) or
     ``feature_importances_``; ``held-out`` fits on all folds but one and averages the loss of
-    `scoring` when a column of the held-out fold is permuted; ``out-of-bag`` permutes a column, for
-    each tree of a forest, among the rows that the tree did not draw, and averages the loss of
-    accuracy or the increase of the squared error. Copies of a row and rows of a group are held out
-    together; a forest draws single rows, so groups raise an error with ``out-of-bag``. Table
-    ``deviation``: the standard deviation over folds and repeats, or over trees. `model` contains
-    the coefficients of a linear estimator. Cost: one fit, or `folds`.
+    `scoring` when a column of the held-out fold is permuted. Copies of a row and rows of a group
+    are held out together. Table ``deviation``: the standard deviation over folds and repeats.
+    `model` contains the coefficients of a linear estimator. Cost: one fit, or `folds`.
 
     Columns that a stage keeps by resampling it are *relevant*, not needed (`joint` is False): trees
     that draw the columns of a split at random use copies of a cause in its place, and their
@@ -316,9 +308,9 @@ class Importance(LearnerSelector):
     top: int | float | None = number_to_keep("those with at least the mean importance")
     measure: str = param(
         "own",
-        choice("own", "held-out", "out-of-bag"),
+        choice("own", "held-out"),
         help="Importance: the estimator's own, or the loss in score when a feature is "
-        "permuted, on held-out rows or on each tree's out-of-bag rows.",
+        "permuted on held-out rows.",
     )
     folds: int = param(5, integer(2), help="Number of folds, for measure=held-out.")
     repeats: int = param(
@@ -363,13 +355,6 @@ class Importance(LearnerSelector):
             "at most one in ten should"
         )
 
-    def check_learner(self, made: Any) -> Iterator[str]:
-        if self.measure == "out-of-bag" and not _draws_rows(made):
-            yield (
-                f"measure=out-of-bag needs a forest that draws rows, not {type(made).__name__}"
-                + (" with bootstrap=false" if hasattr(made, "bootstrap") else "")
-            )
-
     def reads_importance(self) -> bool:
         return self.measure == "own"
 
@@ -379,14 +364,7 @@ class Importance(LearnerSelector):
     def top_only_cuts(self) -> bool:
         return True
 
-    def ignores_groups(self) -> str:
-        if self.measure == "out-of-bag":
-            return "a forest draws rows one by one (measure=held-out keeps groups together)"
-        return ""
-
     def unlike_copies(self) -> str:
-        if self.measure == "out-of-bag":
-            return "a weighted row is out of a tree's bag with all its copies, repeated rows singly"
         return COPIES_IN_ONE_FOLD if self.measure == "held-out" else ""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -403,12 +381,7 @@ class Importance(LearnerSelector):
             else:
                 fitted = learner.fit(X, y)
                 model = fitted.coefficients()
-                if self.measure == "own":
-                    scores = fitted.importance()
-                else:
-                    scores, tables["deviation"] = unseen_importance(
-                        fitted.estimator, fitted.scaled(X), y, unit, run.generator(1)
-                    )
+                scores = fitted.importance()
         if not np.isfinite(scores).all():
             scores = np.where(np.isfinite(scores), scores, 0.0)
             notes.append("non-finite importances count as 0")
@@ -462,7 +435,8 @@ def cost_of_trees(made: Any, n: int, p: int) -> Cost | None:
     from sklearn import ensemble
 
     boosted = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
-    forests, extra = _forests()
+    forests = ensemble.RandomForestClassifier, ensemble.RandomForestRegressor
+    extra = ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor
     if isinstance(made, boosted):
         share = made.max_features if isinstance(made.max_features, float) else 1.0
         depth = made.max_depth or np.log2(n)
@@ -494,79 +468,3 @@ def cost_of_fit(made: Any, n: int, p: int) -> Cost | None:
     else:
         return cost_of_trees(made, n, p)
     return Cost(seconds=seconds, formula=formula)
-
-
-def _forests() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The classes of forests whose splits are searched, and of those whose splits are drawn."""
-    from sklearn import ensemble
-
-    return (
-        (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor),
-        (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor),
-    )
-
-
-def _draws_rows(made: Any) -> bool:
-    forests, extra = _forests()
-    return isinstance(made, forests + extra) and bool(made.bootstrap)
-
-
-def unseen_importance(
-    forest: Any,
-    X: NDArray[np.float64],
-    y: NDArray[Any],
-    unit: NDArray[np.int64],
-    generator: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation over trees of the loss when a column is permuted out of bag.
-
-    Parameters
-    ----------
-    forest : fitted forest of scikit-learn with bootstrap
-    X : (n, p) float64
-        The rows on which it was fitted, in order.
-    y : (n,)
-    unit : (n,) int
-        Copies of a drawn row have equal units; a tree that drew one of them has seen all.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    mean, deviation : (p,) float64
-        Of the loss of accuracy, or the increase of the squared error, over the trees that have
-        out-of-bag rows; zeros if none has.
-
-    Notes
-    -----
-    Columns that a tree does not use have no loss and are not permuted. Time O(trees · columns that
-    a tree uses · out-of-bag rows · depth).
-    """
-    single = X.astype(np.float32)
-    classes = getattr(forest, "classes_", None)
-    truth = y if classes is None else np.searchsorted(classes, y)
-    losses = []
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        seen = np.zeros(int(unit.max()) + 1, dtype=bool)
-        seen[unit[drawn]] = True
-        rows = np.flatnonzero(~seen[unit])
-        if not rows.size:
-            continue
-        unseen, labels = single[rows], truth[rows]
-        intact = _loss(tree, unseen, labels)
-        loss = np.zeros(X.shape[1])
-        for column in np.unique(tree.tree_.feature[tree.tree_.feature >= 0]):
-            shuffled = unseen.copy()
-            shuffled[:, column] = unseen[generator.permutation(rows.size), column]
-            loss[column] = _loss(tree, shuffled, labels) - intact
-        losses.append(loss)
-    if not losses:
-        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    table = np.array(losses)
-    return table.mean(axis=0), table.std(axis=0)
-
-
-def _loss(tree: Any, X: NDArray[np.float32], truth: NDArray[Any]) -> float:
-    predicted = tree.predict(X, check_input=False)
-    if hasattr(tree, "predict_proba"):
-        return float(np.mean(predicted.astype(np.int64) != truth))
-    return float(np.mean((predicted - truth) ** 2))

@@ -140,7 +140,6 @@ def test_costs_of_stages_add_up_and_multiply(text, n, p, seconds):
         ("elastic-net", 3000, 50, 0.81),
         ("importance:of=LogisticRegression", 5000, 50, 0.21),
         ("importance:measure=held-out", 1000, 60, 12.4),
-        ("importance:measure=out-of-bag", 2000, 100, 2.0),
         ("vls", 3000, 300, 4.2),
         ("turf:base=relieff", 2000, 100, 1.05),
     ],

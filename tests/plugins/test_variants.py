@@ -153,8 +153,6 @@ CONTRADICTIONS = {
     "importance:options=[1]": "JSON object",
     "importance:measure=own,scoring=r2": "scoring is for measure=held-out",
     "importance:measure=held-out,scoring=r3": "not one of",
-    "importance:of=Ridge,measure=out-of-bag": "needs a forest that draws rows",
-    "importance:of=ExtraTreesClassifier,measure=out-of-bag": "bootstrap=false",
     "sklearn-selector:estimator=SVC": "own selectors",
     'sklearn-selector:estimator=SelectKBest,options={"score_func": "os"}': "score_func",
     'sklearn-selector:estimator=RFE,options={"estimator": "os.system"}': "scikit-learn's own",

@@ -168,7 +168,6 @@ def test_the_unit_of_weights_does_not_matter_where_they_need_not_be_numbers_of_r
 
 FURTHER = [
     ('importance:options={"n_estimators":5}', True),
-    ('importance:measure=out-of-bag,options={"n_estimators":5}', False),
     ("rfe:step=0.5,top=2", True),
     ("jmi:given=[x0],top=2", True),
     ("mim:discretise=edges,edges=[-0.5,0.5]", True),

@@ -24,7 +24,7 @@ from fsframe_sklearn.boruta import Boruta, _adjusted_p_values
 from fsframe_sklearn.by_name import SklearnSelector
 from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds
-from fsframe_sklearn.learners import Importance, unseen_importance
+from fsframe_sklearn.learners import Importance
 from fsframe_sklearn.penalised import ElasticNet, Lasso
 from tests.plugins.shared import ROOT, keep_steps, people
 
@@ -173,7 +173,6 @@ def test_held_out_groups_show_that_nothing_was_learned():
     "method",
     [
         Boruta(),
-        Importance(measure="out-of-bag"),
         SklearnSelector(estimator="RFECV", options='{"estimator": "LinearSVC"}'),
     ],
 )
@@ -186,18 +185,6 @@ def test_groups_that_would_be_taken_apart_are_refused(method):
 def test_warnings_of_fits_are_stored_with_the_result(stage):
     made = stage(of="LogisticRegression", options='{"max_iter": 1}')
     assert any(text.startswith("ConvergenceWarning: ") for text in made.select(table()).warnings)
-
-
-def test_an_unseen_row_is_one_of_which_no_copy_was_drawn():
-    from sklearn.ensemble import RandomForestClassifier
-
-    generator = np.random.default_rng(0)
-    rows = np.repeat(np.arange(30), 4)
-    X, y = generator.standard_normal((30, 5))[rows], (np.arange(30) % 2)[rows]
-    forest = RandomForestClassifier(30, random_state=0).fit(X, y)
-    leaky, _ = unseen_importance(forest, X, y, np.arange(120), np.random.default_rng(0))
-    honest, _ = unseen_importance(forest, X, y, rows, np.random.default_rng(0))
-    assert leaky.sum() > 0.3 and abs(honest.sum()) < 0.15
 
 
 @pytest.mark.parametrize("method", [Lasso(top=3), ElasticNet(top=3), Correlation(), Variance()])
@@ -225,7 +212,6 @@ def test_the_forecast_of_importance_is_that_of_its_trees():
     stumps = 'of=GradientBoostingClassifier,options={"max_depth":1,"max_features":0.25}'
     assert seconds("importance") == pytest.approx(100 * (1.2e-3 + 8.46e-3), rel=0.01)
     assert seconds(f"importance:{stumps}") == pytest.approx(100 * (0.6e-3 + 4e-3), rel=0.01)
-    assert seconds("importance:measure=out-of-bag") == seconds("importance")
     assert seconds("importance:of=LinearDiscriminantAnalysis") is None
     assert seconds("importance:measure=held-out,of=LogisticRegression") is None
 
