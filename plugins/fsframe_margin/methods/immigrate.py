@@ -68,8 +68,6 @@ class Immigrate(TunedSelector):
         Start of W.
     prune : bool or "auto"
         Set entries below 1/A to zero (§3.4.3).
-    prune_from : {"start", "half"}
-        From the first iteration on, or in the second half of `max_iter`.
     l1 : float ≥ 0
         λ of a penalty λ Σ_ab W_ab per row, instead of pruning.
     standardize : bool
@@ -161,12 +159,6 @@ class Immigrate(TunedSelector):
         either(flag(), choice("auto")),
         help="Set entries of W below 1/A to zero; auto: no, or tuned together with sigma=cv.",
         source=f"{_PAPER}, §3.4.3",
-    )
-    prune_from: str = param(
-        "start",
-        choice("start", "half"),
-        help="Prune in every iteration, or only in the second half of max_iter.",
-        source="earlier version, §3.2.3",
     )
     l1: float = param(
         0.0,
@@ -310,7 +302,6 @@ class Immigrate(TunedSelector):
             max_iter=self.max_iter,
             tol=tol,
             prune_below=1.0 / size if pruned else 0.0,
-            prune_from=self.max_iter // 2 if self.prune_from == "half" else 0,
             penalty=self.l1,
             keep_best=self.keep == "best" or (self.keep == "auto" and not package),
         )
@@ -326,7 +317,6 @@ def descend(
     max_iter: int = 50,
     tol: float = TOLERANCE,
     prune_below: float = 0.0,
-    prune_from: int = 0,
     penalty: float = 0.0,
     keep_best: bool = True,
 ) -> Descent:
@@ -340,9 +330,8 @@ def descend(
         Symmetric, Frobenius norm one.
     sigma, rule, line_search, max_iter, tol
         As for `Immigrate`, where `rule` is called `update`; with tol = 0 it never stops early.
-    prune_below, prune_from : float, int
-        Entries below `prune_below` are set to zero from iteration `prune_from` on, or as soon as
-        the descent converges if that is earlier; with `prune_below` 0 nothing is pruned.
+    prune_below : float
+        Entries below this are set to zero, at the start and in every target; 0: nothing is pruned.
     penalty : float
         λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
     keep_best : bool
@@ -355,7 +344,7 @@ def descend(
     Notes
     -----
     `engine.descent.Objective` describes the operations on W. With pruning, the cost decreases
-    from the first pruned point on. With the line search, step 2 minimises <H, W>, where H is a
+    from the pruned start on. With the line search, step 2 minimises <H, W>, where H is a
     running average of Σ (three tenths of the H before), because U of Σ alone tends to swing from
     one side of the minimum to the other; where that lowers the cost no more, Σ is used.
     """
@@ -366,34 +355,25 @@ def descend(
     state = DescentState(
         point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
     )
-    begin, pruning = prune_from, False
+    if prune_below and max_iter:
+        state.restart(objective, prune_below, moved=line_search)
     average: Any = None
     while state.updates < max_iter:
-        if prune_below and not pruning and state.updates >= begin:
-            pruning = True
-            state.restart(objective, prune_below, moved=line_search or begin < prune_from)
-            average = None
-        threshold = prune_below if pruning else 0.0
         point = state.point
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
         gradient = objective.gradient(point)
         averaged = line_search and average is not None
         average = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * average if averaged else gradient
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>, or <H, W> with the average H.
-        target = objective.minimiser(point, average, threshold)
+        target = objective.minimiser(point, average, prune_below)
         reached = None
         if target is not None:
             arc = objective.arc(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
-            reached, step = objective.step(point, arc, target, threshold, line_search)
+            reached, step = objective.step(point, arc, target, prune_below, line_search)
         if reached is None and averaged:
             # The minimiser for the average does not lower the cost, but that for Σ alone may.
             average = None
-            continue
-        # If the descent converges before pruning begins, the second half begins here.
-        waiting = bool(prune_below) and not pruning
-        if reached is None and waiting:
-            begin = state.updates
             continue
         if target is None:
             state.stop("no weights lower the cost: (−Σ)⁺ is zero")
@@ -405,10 +385,8 @@ def descend(
             break
         state.move(reached, objective.cost(reached), step)
         if state.has_converged():
-            if not (waiting and state.updates < max_iter):
-                state.stop()
-                break
-            begin = state.updates
+            state.stop()
+            break
     return state.result()
 
 

@@ -83,16 +83,13 @@ def test_cost_never_increases_with_the_line_search(table, sigma, rule):
     SIGMAS,
     st.sampled_from(["elementwise", "psd", "psd-clip"]),
     st.booleans(),
-    st.sampled_from([1, 15, 29]),
 )
-def test_a_descent_that_ends_before_its_second_half_is_pruned_all_the_same(
-    table, sigma, rule, line_search, begin
-):
+def test_no_weight_is_below_the_threshold_of_pruning(table, sigma, rule, line_search):
     X, y, W, _ = table
     threshold = 1 / X.shape[1]
     fit = descend(
         PairSpace(X, y), W, sigma, rule=rule, line_search=line_search, max_iter=30, tol=0.1,
-        prune_below=threshold, prune_from=begin,
+        prune_below=threshold,
     )  # fmt: skip
     held = fit.weights[fit.weights != 0]
     assert held.min() >= min(threshold, held.max()) - 1e-12
