@@ -145,8 +145,7 @@ class FittedClassifier(Protocol):
     """Interface of the object that an author's `_fit` returns.
 
     `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
-    n_classes), larger is more likely, none of them NaN. Authors may add ``arrays() -> dict[str,
-    array]``, the arrays needed to predict again.
+    n_classes), larger is more likely, none of them NaN.
     """
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]: ...
