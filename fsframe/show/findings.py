@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -199,6 +199,15 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     for text, columns in guesses.no_genotypes.items():
         what = f"genotypes except for {text!r}: missing values?"
         yield _finding(guesses, columns, what, na=[text])
+
+
+def codes_of_covariates(guesses: Guesses, columns: Iterable[int]) -> Iterator[Finding]:
+    """Numbers that look like codes for missing values in columns that the user adjusts for."""
+    for k in columns:
+        for code, times in guesses.contents.columns[k].codes:
+            what = _looks_like_a_code(code, times, "value")
+            what += "; to adjust for it every row needs a value: correct or leave out these rows"
+            yield _finding(guesses, [k], what)
 
 
 def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:

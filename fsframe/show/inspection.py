@@ -17,7 +17,13 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
-from fsframe.show.findings import Finding, findings_in, findings_of, option_for
+from fsframe.show.findings import (
+    Finding,
+    codes_of_covariates,
+    findings_in,
+    findings_of,
+    option_for,
+)
 from fsframe.show.inspection_display import Inspection, PartsInspection
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
@@ -144,6 +150,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     judged = Guesses(facts, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
     findings = [*mixed, *leaks, *findings_of(judged, known, group, suggested)]
+    findings += codes_of_covariates(judged, asked["adjust"])
     if said is not None or facts.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()

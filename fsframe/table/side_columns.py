@@ -66,7 +66,8 @@ class SideColumns:
             if wrong.size:
                 raise DataError(
                     f"{what} {name!r}: missing or infinite in {counted(wrong.size, 'row')}, the "
-                    f"first in row {wrong[0] + 1}; every row needs a value"
+                    f"first in row {wrong[0] + 1}; every row needs a value: fill in "
+                    "these cells, or leave out their rows or the column"
                 )
             kept.append(values)
         table = freeze(np.stack(kept, axis=1))

@@ -60,6 +60,9 @@ def test_what_is_wrong_with_a_table_is_reported_with_the_option_that_settles_it(
     assert "one value only" in found["five",]["what"]
     (equal,) = [f["what"] for f in told["findings"] if "equal" in f["what"]]
     assert equal.endswith("twin of g1 = g1")
+    adjusted = call("inspect hard.csv --label state --adjust age --json").json["findings"]
+    (code,) = [f["what"] for f in adjusted if f["columns"] == ["age"]]
+    assert code.startswith("-999 occurs 4 times") and "to adjust for it" in code
     columns = {column["name"]: column for column in told["columns"]}
     assert columns["gaps"]["empty"] == 9 and columns["gaps"]["different"] == 51
     assert columns["patient"]["part"] == "groups" and columns["g1"]["part"] == "feature"

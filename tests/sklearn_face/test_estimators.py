@@ -271,9 +271,7 @@ def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
     X = pandas.DataFrame({"stage": stage, "size": y + np.linspace(0, 0.1, 40)})
     reads = ChainClassifier("knn:k=3").fit(X, y)
     assert reads.predict(X.head(1).assign(stage="mid")).shape == (1,)
-    with pytest.raises(
-        DataError, match=r"'stage': 'top' is not one of .*: low < mid < high"
-    ):
+    with pytest.raises(DataError, match=r"'stage': 'top' is not one of .*: low < mid < high"):
         reads.predict(X.head(1).assign(stage="top"))
     size_alone = ChainClassifier("mim:top=1,exclude=[stage] knn:k=3").fit(X, y)
     assert size_alone.predict(X.head(2).assign(stage="top")).tolist() == [0, 1]
