@@ -241,8 +241,10 @@ def signals(path: Path) -> Iterator[str]:
 def commands_on_disks(path: Path) -> Iterator[str]:
     """One line for each command, and the total; columns of zeros are named, not shown."""
     lines = lines_of(path)
-    names = ("points", "fired", "ended_0", "ended_5", "codes", "tracebacks", "hurt", "half",
-             "litter", "untrue", "failed", "unequal", "hangs")  # fmt: skip
+    known = ("points", "fired", "ended_0", "ended_5", "killed", "acknowledged", "lost", "codes",
+             "tracebacks", "hurt", "half", "litter", "untrue", "failed", "unequal",
+             "hangs")  # fmt: skip
+    names = [n for n in known if all(n in line for line in lines)]
     seen = [n for n in names if any(line[n] for line in lines)]
     commands = dict.fromkeys(line["command"] for line in lines)
     rows = []
@@ -257,19 +259,6 @@ def commands_on_disks(path: Path) -> Iterator[str]:
     yield f"None in any command: {', '.join(n for n in names if n not in seen)}."
     for line in lines:
         yield from (f"* {' '.join(example.split())}" for example in line["examples"])
-
-
-def disk(path: Path) -> Iterator[str]:
-    """One line for each form of error."""
-    names = ("trials", "stopped", "acknowledged", "lost", "unequal", "crashes", "litter", "unclear")
-    sums = []
-    for line in lines_of(path):
-        form = line.get("error", "SIGKILL")
-        if line["what"] == "errors":
-            form += ", once" if line["once"] else ", from then on"
-            form += ", half of the bytes written" if line["half"] else ""
-        sums.append({"what": line["what"], "form": form, **{n: line[n] for n in names}})
-    yield from table(sums)
 
 
 def places(path: Path) -> Iterator[str]:
@@ -315,10 +304,11 @@ FIGURES: dict[str, list[Figure]] = {
             signals,
         ),
         Figure(
-            "Kills and disk errors at every call that changes the disk, in one run",
-            "python tests/faults/harness.py errors --error ENOSPC --short --add FILE",
-            ("trust/results/disk_errors.jsonl",),
-            disk,
+            "Kills before every call by which a run changes the disk",
+            "python tests/faults/disk.py --command 'chain of units' --command resume --form killed "
+            "--add FILE",
+            ("trust/results/disk_kills.jsonl",),
+            commands_on_disks,
         ),
         Figure(
             "Twelve forms of disk error at the calls by which whole commands change the disk",

@@ -615,5 +615,4 @@ class FitSteps:
 
 def _remove(path: Path) -> None:
     with as_store_errors(f"cannot remove {path}"), contextlib.suppress(FileNotFoundError):
-        # By the module `os`, whose calls tests/faults/harness.py watches.
         os.unlink(path)

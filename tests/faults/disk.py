@@ -1,22 +1,27 @@
-"""Twelve forms of disk error at every call by which a command changes the disk; prints the counts.
+"""Kills and disk errors at every call by which a command changes the disk; prints the counts.
 
     python tests/faults/disk.py
     python tests/faults/disk.py --command chain --form ENOSPC --step 7
 
 `faulty_disk.c`, compiled and loaded before the C library, stands for the disk: it sees what Python,
-HDF5 and polars ask of it below one folder, and lets the call that is due fail. Everything is
-imported once; each trial is a fork that runs one command with one fault, and then a second fork
-that runs the same command without. Counted are
+HDF5 and polars ask of it below one folder, and lets the call that is due fail, or kills the process
+before it. Everything is imported once; each trial is a fork that runs one command with one fault,
+and then a second fork that runs the same command without. Counted are
 
     points     calls that could fail, over all commands and forms: one trial each
     fired      trials in which the call came and failed (or was cut short)
     ended_0    first commands that succeeded in spite of it
     ended_5    first commands that were refused by the disk, and said so
+    killed     first commands that were killed
+    acknowledged
+               units that first commands had made safe
+    lost       of these, those that are not on the disk afterwards, and that no run file stands for
     codes      first commands with any other exit code, or ended by a signal
     tracebacks commands that ended in one, or said `Exception ignored`
     hurt       files of the user's, or outputs to be replaced, that are neither as they were nor new
     half       outputs in their places that are not whole
-    litter     trials that left other files behind, though they could have been removed
+    litter     trials that left other files behind, though they could have been removed, or parts of
+               a run file after the second command
     untrue     words that were not so: kept, written, not written; success without the output
     failed     second commands that did not end well
     unequal    second commands whose results are not those of an undisturbed one
@@ -26,6 +31,7 @@ that runs the same command without. Counted are
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import errno
 import faulthandler
@@ -85,6 +91,7 @@ FORMS = {
     "EACCES": Form(_NAMES, errno.EACCES, tidy=False),
     "short writes, no error": Form(_WRITE, 0, part=-2),
     "folder gone": Form(_ALL, 0, gone=True, tidy=False),
+    "killed": Form(_ALL, -signal.SIGKILL, tidy=False),
 }  # fmt: skip
 
 TINY = "tiny:top=3"
@@ -153,21 +160,27 @@ def built() -> Path:
     return path
 
 
+Units = frozenset[tuple[str, str]]
+"""Finished units, each as the name of its folder and its own."""
+
+
 @attrs.frozen
 class Ended:
-    """How a command ended and what it said."""
+    """How a command ended, what it said, and the units that it had made safe."""
 
     code: int
     said: str
     calls: int = 0
     fired: int = 0
+    safe: Units = frozenset()
 
 
 def run(
     folder: Path, words: list[str], disk: Disk, form: Form | None = None, at: int = -1
 ) -> Ended:
     """A command in a fork, its disk armed."""
-    said = folder.parent / "said"
+    said, safe = folder.parent / "said", folder.parent / "safe"
+    safe.write_text("")
 
     def ready() -> None:
         faulthandler.register(signal.SIGUSR1, all_threads=True, file=2)
@@ -181,7 +194,8 @@ def run(
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             code = os.waitstatus_to_exitcode(status)
-            return Ended(code, said.read_text(errors="replace"), disk.calls(), disk.fired())
+            units = frozenset(tuple(line.split("\t")) for line in safe.read_text().splitlines())
+            return Ended(code, said.read_text(errors="replace"), disk.calls(), disk.fired(), units)
         time.sleep(0.002)
         # On a busy machine it may still be at work.
         if time.monotonic() >= give_up and processor_seconds(child) > used + 0.1:
@@ -265,8 +279,29 @@ def timeless(first: dict[str, str], second: dict[str, str]) -> set[str]:
     return {name for name in first if first[name] == second.get(name)}
 
 
-GOOD = ("points", "fired", "ended_0", "ended_5")
-BAD = ("codes", "tracebacks", "hurt", "half", "litter", "untrue", "failed", "unequal", "hangs")
+GOOD = ("points", "fired", "ended_0", "ended_5", "killed", "acknowledged")
+BAD = ("lost", "codes", "tracebacks", "hurt", "half", "litter", "untrue", "failed", "unequal",
+       "hangs")  # fmt: skip
+
+
+def units_on_disk(folder: Path) -> Units:
+    """The units that can be read in the folders of unfinished runs."""
+    from fsframe.errors import StoreError
+    from fsframe.storage.unit_files import read_index
+
+    found: set[tuple[str, str]] = set()
+    for path in folder.rglob("*.units/units-*"):
+        with contextlib.suppress(StoreError):
+            found |= {(path.parent.name, str(unit)) for unit in read_index(path)}
+    return frozenset(found)
+
+
+def lost_units(safe: Units, folder: Path) -> list[tuple[str, str]]:
+    """Of units that were safe, those that are not there any more, and that no result stands for."""
+    if list(folder.rglob("study.zip")):
+        return []
+    lost = safe - units_on_disk(folder)
+    return sorted(each for each in lost if not list(folder.rglob(each[0].removesuffix(".units"))))
 
 
 def parts_on_disk(folder: Path) -> set[int]:
@@ -287,10 +322,15 @@ def judge_first(
         counts.note("hangs", what)
     elif done.code in (0, 5):
         counts.numbers[f"ended_{done.code}"] += 1
+    elif done.code == form.error == -signal.SIGKILL:
+        counts.numbers["killed"] += 1
     else:
         counts.note("codes", what)
     if "Traceback" in done.said or "Exception ignored" in done.said:
         counts.note("tracebacks", what)
+    counts.numbers["acknowledged"] += len(done.safe)
+    if lost := lost_units(done.safe, folder):
+        counts.note("lost", f"{what}: {lost[:2]}", len(lost))
     place = folder / "elsewhere" if (folder / "elsewhere").exists() else folder / "out"
     now = files(folder)
     if place.name == "elsewhere":
@@ -349,6 +389,9 @@ def judge_second(
     wrong = [n for n in expected if n not in now or (n in same and now[n] != expected[n])]
     if wrong:
         counts.note("unequal", f"{what}: {wrong}")
+    # What is left of a run file goes with the next command on it.
+    if rest := [n for n in now if ".h5." in n and n.endswith(".partial") and done.code == 0]:
+        counts.note("litter", f"{what}: {rest}")
 
 
 def points(step: int, offset: int, calls: int) -> Iterator[int]:
@@ -419,8 +462,8 @@ def main() -> None:
     others = [p for p in [os.environ.get("PYTHONPATH")] if p]
     os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[:2], *others])
     disk = Disk()
-    warm_up()
     base = folder_in_memory("disk")
+    warm_up(base / "safe")
     try:
         # Where it will be: an unfinished run says where its table is.
         make_inputs(base / "run", disk)
@@ -445,8 +488,11 @@ def main() -> None:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def warm_up() -> None:
-    """Import everything, start no thread, and have every batch of resamples kept by itself."""
+def warm_up(safe: Path) -> None:
+    """Import everything, start no thread, and have every batch of resamples kept by itself.
+
+    What a checkpoint has made safe is added to the file `safe`.
+    """
     import fsframe.resampling.dispatch as batches
     import fsframe.show.page
     from fsframe.chains.chain import Chain
@@ -459,6 +505,15 @@ def warm_up() -> None:
     batches._AIM_SECONDS, batches._TRIAL = 0.0, 1
     assert Checkpoint.open.__func__.__kwdefaults__ is not None  # type: ignore[attr-defined]
     Checkpoint.open.__func__.__kwdefaults__["every"] = 0.0  # type: ignore[attr-defined]
+    flush = Checkpoint.flush
+
+    def told(checkpoint: Checkpoint) -> None:
+        waiting = [f"{checkpoint.folder.name}\t{unit}\n" for unit, _ in checkpoint._waiting]
+        flush(checkpoint)
+        with safe.open("a") as file:
+            file.writelines(waiting)
+
+    Checkpoint.flush = told  # type: ignore[method-assign]
     assert fsframe.show.page
 
 

@@ -1,13 +1,14 @@
 /* A disk that fails, for one folder of one process: loaded before the C library (LD_PRELOAD).
 
    Each call that changes what is below the folder is counted, whoever makes it (Python, HDF5,
-   polars); `faults_arm` says which of them fail, how, and from which one on.  disk_errors.py builds
-   and uses it. */
+   polars); `faults_arm` says which of them fail, how, and from which one on.  disk.py builds and uses
+   it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,8 @@ static struct { long calls, fired; } *seen;
 
 #define REAL(name) __typeof__(name) *real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
-/* The folder to fail in; its kinds of calls, the errno, the first call that fails (from 0), whether
-   later ones fail too, what part of a write is made before it fails (in 1/256; -1: all but a byte;
+/* The folder to fail in; its kinds of calls, the errno (below 0: the signal that ends the process
+   before the call), the first call that fails (from 0), whether later ones fail too, what part of a write is made before it fails (in 1/256; -1: all but a byte;
    -2: half, and no failure), and where the folder goes instead of a failure, if anywhere. */
 void faults_arm(const char *below, int which, int error, long first, int stay, int written,
                 const char *moved)
@@ -99,6 +100,7 @@ static int fails(int kind, int inside)
         }
         return 0;
     }
+    if (number < 0) kill(getpid(), -number);
     errno = number;
     return call == at ? 1 : 2;
 }
