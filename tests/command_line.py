@@ -28,6 +28,11 @@ class Done:
         """Standard output as one JSON value."""
         return json.loads(self.out)
 
+    def ended(self, code: int | None) -> Done:
+        """Itself; asserts that it ended with this exit code, if that is not None."""
+        assert code is None or self.code == code, f"exit code {self.code}: {self.err}"
+        return self
+
 
 def folders_of(fakes: Sequence[str | Path]) -> list[str]:
     """Where fake distributions lie, which are named or given by their folders."""
@@ -52,10 +57,12 @@ def fsframe(
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
     python: Sequence[str] = (),
+    code: int | None = None,
 ) -> Done:
     """Run ``fsframe ARGUMENTS`` with some of the fake distributions installed.
 
-    No test may end in a traceback, so that is asserted here, once for all.
+    No test may end in a traceback, so that is asserted here, once for all; and that it ends with
+    the exit code, if one is given.
     """
     done = subprocess.run(
         [sys.executable, *python, "-m", "fsframe", *arguments],
@@ -67,4 +74,4 @@ def fsframe(
         stdin=subprocess.DEVNULL,
     )
     assert "Traceback (most recent call last)" not in done.stderr, done.stderr
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout, done.stderr).ended(code)

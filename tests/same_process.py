@@ -24,17 +24,18 @@ def fsframe(
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
     encoding: str = "utf-8",
+    code: int | None = None,
 ) -> Done:
     """Run ``fsframe ARGUMENTS`` without the second that a new interpreter takes to start.
 
     A single argument with blanks is a whole line, read as a shell reads it. The plugins are those
     of this process and `fakes`; its streams have this encoding. As of a fresh one, no test may end
-    in a traceback that nobody asked for.
+    in a traceback that nobody asked for; and it must end with the exit code, if one is given.
     """
     if len(arguments) == 1 and " " in arguments[0]:
         arguments = tuple(shlex.split(arguments[0]))
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2))
-    code = 0
+    number = 0
     try:
         with (
             mock.patch.dict(os.environ, environment(fakes, env), clear=True),
@@ -49,13 +50,13 @@ def fsframe(
             warnings.showwarning = _shown
             main(arguments)
     except SystemExit as ended:
-        code = int(ended.code or 0)
+        number = int(ended.code or 0)
     said = []
     for stream in (out, err):
         stream.flush()
         said.append(stream.buffer.getvalue().decode(encoding))  # type: ignore[attr-defined]
     assert "--traceback" in arguments or "Traceback (most recent" not in said[1], said[1]
-    return Done(code, *said)
+    return Done(number, *said).ended(code)
 
 
 @contextlib.contextmanager

@@ -114,8 +114,7 @@ def test_results_can_be_copied_and_pickled(data, evaluated, studied, compared, c
 def test_a_function_gives_the_bits_of_its_command(table, tmp_path, evaluated, studied):
     words = ["evaluate", *CHAIN.split(), "on", str(table), "--folds", "4", "--repeats", "2"]
     out = tmp_path / "evaluated.h5"
-    done = command(*words, "--curve", "[1,2]", "-o", str(out))
-    assert done.code == 0, done.err
+    done = command(*words, "--curve", "[1,2]", "-o", str(out), code=0)
     read = fsframe.load_run(out)
     assert isinstance(read, fsframe.EvaluationResult)
     assert read.digests() == evaluated.digests() and read.chain == evaluated.chain

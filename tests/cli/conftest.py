@@ -94,8 +94,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(here: Path) -> Call:
     """Runs ``fsframe …`` here and says what it left."""
 
-    def run(*arguments: str) -> Done:
-        return fsframe(*arguments)
+    def run(*arguments: str, code: int | None = None) -> Done:
+        return fsframe(*arguments, code=code)
 
     return run
 

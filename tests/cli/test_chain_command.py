@@ -58,8 +58,7 @@ def test_dry_run_prints_canonical_text_that_reads_back(
 
 
 def test_json_is_one_object_with_the_promised_keys(call: Call, here: Path) -> None:
-    done = call("chain immigrate --top 3 on small --json")
-    assert done.code == 0
+    done = call("chain immigrate --top 3 on small --json", code=0)
     said = json.loads(done.out)
     assert done.out.count("\n") == 1
     assert said["chain"] == "immigrate:top=3"
@@ -85,8 +84,7 @@ def test_a_column_that_was_not_considered_has_a_score_of_null(call: Call) -> Non
 def test_results_go_to_stdout_and_talk_to_stderr(call: Call, here: Path) -> None:
     names, rows = names_and_rows(here)
     write_rows(here / "flat.csv", [["flat", *names], *([7, *row] for row in rows)])
-    done = call("chain mim on flat")
-    assert done.code == 0, done.err
+    done = call("chain mim on flat", code=0)
     # What was noticed in the table stands with the result, once.
     said = [line for line in done.out.splitlines() if line.startswith("warning: ")]
     assert any("flat" in line for line in said) and "flat" not in done.err
@@ -104,13 +102,12 @@ def test_threads_and_memory_change_nothing(call: Call) -> None:
 
 
 def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: Path) -> None:
-    assert call("chain mim on small").code == 0
+    call("chain mim on small", code=0)
     before = (here / "small.mim.h5").read_bytes()
-    done = call("chain mim on small --seed 1")
-    assert done.code == 5
+    done = call("chain mim on small --seed 1", code=5)
     assert "small.mim.h5" in done.err and "--overwrite" in done.err
     assert (here / "small.mim.h5").read_bytes() == before
-    assert call("chain mim on small --seed 1 --overwrite").code == 0
+    call("chain mim on small --seed 1 --overwrite", code=0)
     assert (here / "small.mim.h5").read_bytes() != before
     assert call("chain mim on small -o other.h5").out.splitlines()[-1] == "run file: other.h5"
 
@@ -145,8 +142,7 @@ def test_the_run_file_lies_beside_the_table_and_its_name_tells_parameters(
 ) -> None:
     (here / "sub").mkdir()
     (here / "sub" / "packed.csv.gz").write_bytes(gzip.compress((here / "small.csv").read_bytes()))
-    done = call(command)
-    assert done.code == 0, done.err
+    done = call(command, code=0)
     result = done.out.splitlines()[-1].removeprefix("run file: ")
     assert fnmatch(result, name) and len(result) < 130 and (here / result).is_file()
 
@@ -232,7 +228,7 @@ def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Ca
     Path("-small.csv").write_text("a,b,class\n1,2,x\n2,1,y\n1,3,x\n2,4,y\n")
     done = call("chain mim on -small.csv")
     assert done.code == 2 and "write ./-small.csv" in done.err
-    assert call("chain mim on ./-small.csv --no-out").code == 0
+    call("chain mim on ./-small.csv --no-out", code=0)
 
 
 @pytest.mark.parametrize("stage", ["immigrate", "immigrate:sigma=2"])
@@ -282,8 +278,7 @@ def test_show_and_verify_read_what_chain_left(call: Call) -> None:
     ],
 )
 def test_a_nested_chain_is_read_with_the_chain(call: Call, chain: str, words: tuple) -> None:
-    done = call("chain", *chain.split(" ") if "(" not in chain else [chain], "--dry-run")
-    assert done.code == 2
+    done = call("chain", *chain.split(" ") if "(" not in chain else [chain], "--dry-run", code=2)
     assert all(word in done.err for word in words), done.err
 
 
@@ -294,7 +289,7 @@ def test_what_a_later_stage_refuses_is_refused_before_the_first(call: Call, here
     assert "mim: kept" not in done.out + done.err
     assert set(here.iterdir()) == before
     # nothing stands in the way of the corrected command
-    assert call("chain mim:top=4 npfs:n=10,permutations=100 on small").code == 0
+    call("chain mim:top=4 npfs:n=10,permutations=100 on small", code=0)
 
 
 def test_an_infinite_score_is_reported_by_chain_show_and_report(call: Call, here: Path) -> None:
@@ -302,8 +297,7 @@ def test_an_infinite_score_is_reported_by_chain_show_and_report(call: Call, here
     write_rows(here / "apart.csv", [["apart", "noise", "state"], *rows])
     commands = "chain anova-f:top=1 on apart.csv -o run.h5", "show run.h5", "show run.h5 --json"
     for command in (*commands, "report run.h5 -o report.html"):
-        done = call(command)
-        assert done.code == 0, done.err
+        done = call(command, code=0)
         if command in commands[:2]:
             assert "∞" in done.out
     assert "∞" in (here / "report.html").read_text(encoding="utf-8")

@@ -11,24 +11,21 @@ from tests.same_process import fsframe
 
 
 def test_a_method_that_passes_every_check_ends_with_the_number_of_checks() -> None:
-    done = fsframe("check", "kuncheva")
-    assert done.code == 0
+    done = fsframe("check", "kuncheva", code=0)
     lines = done.out.splitlines()
     assert lines[-1] == f"kuncheva: {len(lines) - 1} checks: {len(lines) - 1} passed"
     assert all(line.lstrip().startswith("ok  ") for line in lines[:-1])
 
 
 def test_declared_exceptions_are_shown_with_their_reason() -> None:
-    done = fsframe("check", "lustgarten")
-    assert done.code == 0
+    done = fsframe("check", "lustgarten", code=0)
     (line,) = [line for line in done.out.splitlines() if "excepted  " in line]
     assert "identical runs are perfectly stable: published:" in line
     assert done.out.splitlines()[-1].endswith("1 excepted, 16 passed")
 
 
 def test_a_check_that_fails_is_named_and_ends_with_3() -> None:
-    done = fsframe("check", "fake-spread", "--quiet", fakes=["fake_sound"])
-    assert done.code == 3
+    done = fsframe("check", "fake-spread", "--quiet", fakes=["fake_sound"], code=3)
     lines = done.out.splitlines()
     assert any("FAILED  scale changes nothing" in line for line in lines)
     assert all("FAILED" in line for line in lines[:-1])
@@ -48,17 +45,15 @@ def test_json_has_every_check_with_its_status() -> None:
 def test_parameters_are_checked_too_and_a_base_is_asked_for() -> None:
     done = fsframe("check", "nogueira:level=0.9", "--json")
     assert done.code == 0 and done.json["method"] == "nogueira:level=0.9"
-    refused = fsframe("check", "fake-spread:power=-1", fakes=["fake_sound"])
-    assert refused.code == 2
+    refused = fsframe("check", "fake-spread:power=-1", fakes=["fake_sound"], code=2)
     assert "power must be a number > 0" in refused.err
-    assert fsframe("check", "nonsense").code == 2
-    assert fsframe("check", "mim npfs").code == 2
+    fsframe("check", "nonsense", code=2)
+    fsframe("check", "mim npfs", code=2)
 
 
 @pytest.mark.parametrize(("fake", "what"), [("seconds", "plot"), ("jsonl", "writer")])
 def test_a_part_without_a_suite_is_named(fake: str, what: str) -> None:
-    done = fsframe("check", fake, fakes=[f"fake_{fake}"])
-    assert done.code == 2
+    done = fsframe("check", fake, fakes=[f"fake_{fake}"], code=2)
     assert f"the {what} {fake} has no conformance suite" in done.err
     assert f"plugin fake-{fake} check it" in done.err
 
@@ -101,19 +96,16 @@ def test_a_plugins_command_does_not_take_the_name_of_ours() -> None:
     ],
 )
 def test_a_broken_command_is_its_plugins_fault(name: str, words: str) -> None:
-    done = fsframe(name, fakes=["fake_commands"])
-    assert done.code == 3
+    done = fsframe(name, fakes=["fake_commands"], code=3)
     assert words in done.err
 
 
 def test_a_blocked_plugins_command_says_so() -> None:
     env = {"FSFRAME_BLOCK": "fake-commands"}
-    done = fsframe("fake-commands/fail", fakes=["fake_commands"], env=env)
-    assert done.code == 3
+    done = fsframe("fake-commands/fail", fakes=["fake_commands"], env=env, code=3)
     assert "blocked by FSFRAME_BLOCK" in done.err
 
 
 def test_an_unknown_command_suggests_those_of_plugins_too() -> None:
-    done = fsframe("count-line", fakes=["fake_commands"])
-    assert done.code == 2
+    done = fsframe("count-line", fakes=["fake_commands"], code=2)
     assert "Did you mean `count-lines`?" in done.err

@@ -45,8 +45,7 @@ def test_a_contained_command_prints_and_ends_as_without(run_file: Path) -> None:
 
 def test_damage_is_told_as_without(run_file: Path) -> None:
     run_file.write_bytes(run_file.read_bytes()[:3000])
-    done = fsframe("--contained", "show", str(run_file))
-    assert done.code == 5
+    done = fsframe("--contained", "show", str(run_file), code=5)
     assert "is cut short" in done.err
 
 

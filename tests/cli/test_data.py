@@ -47,8 +47,7 @@ def test_arrays_of_a_file_are_named_by_options(call: Call, here: Path) -> None:
         "named.npz --x table --y state --names columns",
         "deep.h5 --x data/table --y data/state --names columns",
     ):
-        done = call(f"chain immigrate:top=3 on {line} --no-out --json")
-        assert done.code == 0, (line, done.err)
+        done = call(f"chain immigrate:top=3 on {line} --no-out --json", code=0)
         for key in ("selected", "scores", "pairs", "digests"):
             assert done.json[key] == expected[key], (line, key)
 
@@ -77,8 +76,6 @@ def test_lists_of_columns_may_be_given_in_several_options(table):
 
 def test_impute_leaves_covariates_to_the_stages_behind_it(table):
     options = ("--decimal", ",", "--drop", "id", "--categorical", "site,colour", "--adjust", "site")
-    done = fsframe("chain", "impute", "mim:top=1", "on", table, *options, "--no-out", "--json")
-    assert done.code == 0, done.err
-    refused = fsframe("chain", "impute", "relieff", "on", table, *options, "--no-out")
-    assert refused.code == 4
+    fsframe("chain", "impute", "mim:top=1", "on", table, *options, "--no-out", "--json", code=0)
+    refused = fsframe("chain", "impute", "relieff", "on", table, *options, "--no-out", code=4)
     assert "relieff cannot adjust for site" in refused.err

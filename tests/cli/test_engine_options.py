@@ -40,17 +40,16 @@ def test_a_log_tells_begin_stages_warnings_and_end(call: Call, here: Path) -> No
 
 
 def test_later_commands_add_to_a_log_and_failures_are_in_it(call: Call, here: Path) -> None:
-    assert call("chain mim:top=2 on small --log run.log").code == 0
+    call("chain mim:top=2 on small --log run.log", code=0)
     before = lines(here / "run.log")
-    failed = call("chain mim:top=2 npfs:n=4,null=published on small --no-out --log run.log")
-    assert failed.code == 2
+    failed = call("chain mim:top=2 npfs:n=4,null=published on small --no-out --log run.log", code=2)
     added = lines(here / "run.log")[len(before) :]
     assert lines(here / "run.log")[: len(before)] == before
     assert added[-1][0] == "ERROR"
     # What was told on the screen is told there once, by the command alone.
     assert failed.err.count("fsframe: ") == 1
-    assert call("stability mim:top=1 on small --n 3 -q --log run.log").code == 0
-    assert call("compare knn margin on small --folds 2 --repeats 1 -q --log run.log").code == 0
+    call("stability mim:top=1 on small --n 3 -q --log run.log", code=0)
+    call("compare knn margin on small --folds 2 --repeats 1 -q --log run.log", code=0)
     assert sum(text.startswith("kept ") for _, text in lines(here / "run.log")) == 4
 
 
@@ -74,7 +73,7 @@ def test_what_fails_before_a_run_begins_is_in_the_log_and_an_event(
 def test_an_early_error_makes_no_log_where_the_run_is_to_be(
     call: Call, here: Path, file: str
 ) -> None:
-    assert call(f"chain mim on nosuch.csv -o r.h5 --log {file}").code == 4
+    call(f"chain mim on nosuch.csv -o r.h5 --log {file}", code=4)
     assert not (here / "r.h5").exists()
 
 
@@ -103,7 +102,7 @@ def test_names_forge_no_line_of_the_log(call: Call, here: Path) -> None:
     text = (here / "small.csv").read_text(encoding="utf-8")
     name = "a\n2026-01-01T00:00:00Z INFO forged.csv"
     (here / name).write_text(text, encoding="utf-8")
-    assert call("chain", "mim", "on", name, "--no-out", "--log", "run.log").code == 0
+    call("chain", "mim", "on", name, "--no-out", "--log", "run.log", code=0)
     assert len(lines(here / "run.log")) == 5
 
 
@@ -121,8 +120,7 @@ def test_what_cannot_be_held_is_refused_before_anything_is_written(call, here: P
     rng = np.random.default_rng(0)
     np.savez(here / "wide.npz", X=rng.standard_normal((24, 40_000)), y=np.arange(24) % 2)
     before = {path.name for path in here.iterdir()}
-    done = call(*command, "--memory", "17MB")
-    assert done.code == 2, done.err
+    done = call(*command, "--memory", "17MB", code=2)
     assert "not enough for 24 × 40000 values" in done.err
     assert "allow --memory" in done.err
     assert {path.name for path in here.iterdir()} - before <= {"cells"}
@@ -150,9 +148,8 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
     how = "--header --delimiter |"
 
     with full_disk():
-        assert call(f"chain {CHAIN} on bare.csv --out r.h5 {how}").code == 5
-    done = call("resume r.h5 --json")
-    assert done.code == 0, done.err
+        call(f"chain {CHAIN} on bare.csv --out r.h5 {how}", code=5)
+    done = call("resume r.h5 --json", code=0)
     assert done.json["data"]["label"] == "ill"
     again = call(f"chain {CHAIN} on bare.csv --no-out --json {how}")
     assert done.json["digests"] == again.json["digests"]
@@ -162,7 +159,7 @@ def test_other_commands_say_how_an_unfinished_run_is_continued(
     call: Call, here: Path, full_disk: Context
 ) -> None:
     with full_disk():
-        assert call(f"chain {CHAIN} on small.csv --out r.h5").code == 5
+        call(f"chain {CHAIN} on small.csv --out r.h5", code=5)
     for command in ("show", "verify", "report", "table", "audit"):
         told = call(f"{command} r.h5")
         assert told.code == 5 and "not finished: `fsframe resume r.h5` continues it" in told.err
@@ -181,14 +178,14 @@ def test_damaged_manifests_are_reported_with_the_way_that_is_left(
 ) -> None:
     command = f"chain {CHAIN} on small.csv --out r.h5"
     with full_disk():
-        assert call(command).code == 5
+        call(command, code=5)
     for name in ("manifest", "manifest-copy"):
         path = here / "r.h5.units" / name
         path.write_bytes(path.read_bytes()[:-1])
     for words in ("resume r.h5", command):
         told = call(words)
         assert told.code == 5 and "restore `manifest`" in told.err and "--restart" in told.err
-    assert call(f"{command} --restart").code == 0
+    call(f"{command} --restart", code=0)
 
 
 def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
@@ -196,7 +193,7 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
 ) -> None:
     def of_command() -> None:
         command = f"chain {CHAIN} on small.csv --out r.h5"
-        assert call(f"{command} --memory 200MB").code == 5
+        call(f"{command} --memory 200MB", code=5)
         refused = call(command)
         assert refused.code == 5 and "of memory beside the table, not 2.0 GiB" in refused.err
 
@@ -208,7 +205,7 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
     for begin in (of_command, of_function):
         with full_disk():
             begin()
-        assert call("resume r.h5 --data small.csv").code == 0
+        call("resume r.h5 --data small.csv", code=0)
         assert fsframe.load_run("r.h5").environment["request"] == limited.environment["request"]
         (here / "r.h5").unlink()
 
@@ -218,7 +215,7 @@ def test_what_a_killed_run_wrote_is_told_from_the_file_of_another_request(
 ) -> None:
     chain, out, units = CHAIN, here / "r.h5", here / "r.h5.units"
     with full_disk():
-        assert call(f"chain {chain} on small.csv --out r.h5 --memory 200MB").code == 5
+        call(f"chain {chain} on small.csv --out r.h5 --memory 200MB", code=5)
     fsframe.select(chain, here / "small.csv").save(out)
     refused = call("resume r.h5")
     assert refused.code == 5 and "is the file of another run" in refused.err and units.exists()

@@ -60,8 +60,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stages = "immigrate npfs:n=20,null=published"
     made = f"chain {stages} on examples/parkinsons.csv -q"
     name = "examples/parkinsons.immigrate-npfs.h5"
-    made = run(*made.split(), "-o", name, cwd=folder)
-    assert made.code == 0, made.err
+    run(*made.split(), "-o", name, cwd=folder, code=0)
     shutil.copy(folder / "examples" / "parkinsons.immigrate-npfs.h5", folder)
     return folder
 

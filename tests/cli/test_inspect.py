@@ -144,7 +144,7 @@ def test_a_table_in_parts_is_forecast_and_its_command_runs(call: Call, here: Pat
 def test_blanks_between_fields_are_found_as_by_chain(call: Call, here: Path) -> None:
     rows = "\n".join(f"{k % 3} {k % 5}  {'uv'[k % 2]}" for k in range(20))
     (here / "blanks.txt").write_text(f"a b class\n{rows}\n")
-    assert call("chain mim:top=1 on blanks.txt --no-out").code == 0
+    call("chain mim:top=1 on blanks.txt --no-out", code=0)
     result = call("inspect blanks.txt --json")
     assert result.code == 0 and result.json["label"]["name"] == "class"
     # One column is described, with what is wrong with it.

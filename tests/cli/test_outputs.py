@@ -22,7 +22,7 @@ from .conftest import Call
 
 @pytest.fixture
 def run(call: Call, here: Path) -> Path:
-    assert call("chain mim:top=2 margin on small.csv -q").code == 0
+    call("chain mim:top=2 margin on small.csv -q", code=0)
     return here / "small.mim_top=2-margin.h5"
 
 
@@ -57,8 +57,7 @@ def test_what_is_read_is_never_replaced_by_its_name_or_another(
     link(original, other)
     before = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(here)))
     for name in (original, other):
-        done = call(*command.replace("OUT", str(name)).split())
-        assert done.code == 5, done.err
+        done = call(*command.replace("OUT", str(name)).split(), code=5)
         assert "is the same file as" in done.err and "name another file" in done.err
         after = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(here)))
         assert after == before
@@ -119,7 +118,7 @@ def test_chain_run_keeps_the_table_that_it_was_told_of(here: Path) -> None:
 def test_a_name_that_says_another_kind_of_file_is_refused(
     call: Call, here: Path, asked: str, told: str
 ) -> None:
-    assert call("chain mim on small.csv -o a.h5").code == 0
+    call("chain mim on small.csv -o a.h5", code=0)
     done = call(f"{asked} --overwrite")
     assert done.code == 5 and told in done.err
     assert sorted(path.suffix for path in here.iterdir() if path.name.startswith("a.")) == [".h5"]
@@ -137,7 +136,7 @@ def test_compare_keeps_a_table_called_like_its_results(call: Call, here: Path) -
     assert done.code == 5 and "does not come from an earlier comparison" in done.err
     assert table.read_bytes() == (here / "small.csv").read_bytes()
     table.unlink()
-    assert call(asked.format("small.csv")).code == 0
+    call(asked.format("small.csv"), code=0)
     assert call(asked.format("small.csv")).code == 0, "its own results are made anew"
 
 
@@ -156,8 +155,7 @@ def test_compare_proposes_no_options_that_fit_one_of_its_tables_only(
 def test_new_plugin_writes_into_no_file_and_no_device(call: Call, here: Path) -> None:
     (here / "dangling").symlink_to(here / "nowhere" / "else")
     for name in (os.devnull, "small.csv", "dangling"):
-        done = call(f"new-plugin gap -o {name}")
-        assert done.code == 5, done.err
+        call(f"new-plugin gap -o {name}", code=5)
     assert not (here / "nowhere").exists()
 
 
@@ -165,7 +163,7 @@ def test_new_plugin_writes_into_no_file_and_no_device(call: Call, here: Path) ->
 def test_text_tables_go_to_stdout_where_that_is_asked_for(
     call: Call, here: Path, run: Path, name: str
 ) -> None:
-    assert call("apply small.mim_top=2-margin.h5 on small.csv -o reduced.csv").code == 0
+    call("apply small.mim_top=2-margin.h5 on small.csv -o reduced.csv", code=0)
     done = call(f"apply small.mim_top=2-margin.h5 on small.csv -o {name}")
     assert done.code == 0 and done.out == (here / "reduced.csv").read_text(encoding="utf-8")
     done = call(f"predict small.mim_top=2-margin.h5 on small.csv -o {name}")

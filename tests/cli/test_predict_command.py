@@ -33,24 +33,22 @@ def scores(text: str) -> np.ndarray:
     ],
 )
 def test_a_stored_run_predicts_as_the_chain_itself_does(call: Call, here: Path, chain: str) -> None:
-    assert call(f"chain {chain} on small.csv --out r.h5 --seed 3").code == 0
-    done = call("predict r.h5 on small.csv")
-    assert done.code == 0, done.err
+    call(f"chain {chain} on small.csv --out r.h5 --seed 3", code=0)
+    done = call("predict r.h5 on small.csv", code=0)
     data = fsframe.read(here / "small.csv")
     fitted = Chain.parse(chain).fit(data, seed=3)
     assert np.array_equal(scores(done.out), fitted.predict_scores(data.X))
 
 
 def test_an_evaluation_keeps_no_model_and_says_how_to_get_one(call: Call, here: Path) -> None:
-    assert call("evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -o e.h5").code == 0
+    call("evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -o e.h5", code=0)
     for further in ("", " --classifier margin"):
-        refused = call(f"predict e.h5 on small.csv{further}")
-        assert refused.code == 2
+        refused = call(f"predict e.h5 on small.csv{further}", code=2)
         assert "(fsframe chain mim:top=2 knn on TABLE)" in " ".join(refused.err.split())
 
 
 def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None:
-    assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
+    call("chain mim:top=2 knn on small.csv --out r.h5", code=0)
     numbered = call("predict r.h5 on small.csv").out.splitlines()
     first, rest = names_and_rows(here)
     names = ["patient", "=1+1", '"Doe, J"', "007", *(f"P{k}" for k in range(3, len(rest)))]
@@ -68,22 +66,20 @@ def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None
 def test_only_the_columns_that_the_classifier_uses_are_needed(
     call: Call, here: Path, chain: str
 ) -> None:
-    assert call(f"chain {chain} on small.csv --out r.h5").code == 0
+    call(f"chain {chain} on small.csv --out r.h5", code=0)
     kept = load_run(here / "r.h5").selected
     data = fsframe.read(here / "small.csv")
     kept_names = [data.feature_names[column] for column in sorted(kept)]
     write_rows(here / "few.csv", [kept_names, *data.X[:, sorted(kept)].tolist()])
-    done = call("predict r.h5 on few.csv")
-    assert done.code == 0, done.err
+    done = call("predict r.h5 on few.csv", code=0)
     assert done.out == call("predict r.h5 on small.csv").out
 
 
 def test_all_columns_are_needed_where_the_nearest_rows_fill_gaps(call: Call, here: Path) -> None:
-    assert call("chain impute:method=neighbours mim:top=2 knn on small.csv --out r.h5").code == 0
+    call("chain impute:method=neighbours mim:top=2 knn on small.csv --out r.h5", code=0)
     data = fsframe.read(here / "small.csv")
     write_rows(here / "few.csv", [[data.feature_names[0]], [1.5]])
-    refused = call("predict r.h5 on few.csv")
-    assert refused.code == 4
+    refused = call("predict r.h5 on few.csv", code=4)
     assert data.feature_names[1] in refused.err
 
 
@@ -96,10 +92,10 @@ def test_the_column_without_a_value_has_its_number_in_the_table(here: Path) -> N
 
 
 def test_a_classifier_is_named_for_a_run_without_one(call: Call) -> None:
-    assert call("chain immigrate on small.csv --out r.h5").code == 0
+    call("chain immigrate on small.csv --out r.h5", code=0)
     refused = call("predict r.h5 on small.csv")
     assert refused.code == 2 and "--classifier" in refused.err
-    assert call("predict r.h5 on small.csv --classifier margin").code == 0
+    call("predict r.h5 on small.csv --classifier margin", code=0)
 
 
 def test_the_table_is_read_again_as_it_was_for_the_run(call: Call, here: Path) -> None:
@@ -107,18 +103,17 @@ def test_the_table_is_read_again_as_it_was_for_the_run(call: Call, here: Path) -
     names, rows = names_and_rows(here)
     coded = ([*row[:-2], k % 3, row[-1]] for k, row in enumerate(rows))
     write_rows(here / "coded.csv", [names, *coded])
-    assert call(f"chain mim:top=2 knn on coded.csv --out r.h5 {how}").code == 0
+    call(f"chain mim:top=2 knn on coded.csv --out r.h5 {how}", code=0)
     # The run file says how; the same said again changes nothing, another label does.
-    done = call("predict r.h5 on coded.csv")
-    assert done.code == 0, done.err
+    done = call("predict r.h5 on coded.csv", code=0)
     assert call(f"predict r.h5 on coded.csv {how}").out == done.out
-    assert call("predict r.h5 on coded.csv --label last").code == 4
+    call("predict r.h5 on coded.csv --label last", code=4)
 
 
 def test_classes_that_a_spreadsheet_would_compute_are_written_as_text(call: Call) -> None:
     text = Path("small.csv").read_text(encoding="utf-8")
     Path("small.csv").write_text(text.replace("well", "=cmd()").replace("ill", "-"), "utf-8")
-    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
+    call("chain mim:top=2 knn on small.csv -q -o run.h5", code=0)
     shown = call("predict run.h5 on small.csv").out.splitlines()
     classes = {line.split(",")[1] for line in shown[1:]}
     assert "'=cmd()" in classes and "-" in classes and "=cmd()" not in classes
@@ -131,14 +126,13 @@ def test_labels_of_arrays_that_are_numbers_are_predicted(call, here):
     X = np.random.default_rng(0).standard_normal((40, 3))
     X[:, 1] += 4 * y
     np.savez(here / "numbers.npz", X=X, y=y)
-    assert call("chain mim:top=1 knn on numbers.npz -q -o numbers.h5").code == 0
-    done = call("predict numbers.h5 on numbers.npz")
-    assert done.code == 0, done.err
+    call("chain mim:top=1 knn on numbers.npz -q -o numbers.h5", code=0)
+    done = call("predict numbers.h5 on numbers.npz", code=0)
     assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"3", "4"}
 
 
 def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
-    assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
+    call("chain mim:top=2 knn on small.csv --out r.h5", code=0)
     names, rows = names_and_rows(here)
     write_rows(here / "other.csv", [names, *([a, 1000 * float(b), *c] for a, b, *c in rows)])
     noted = "most values of gene-b are far outside"
@@ -149,7 +143,7 @@ def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
     # Nor is a level that is spelled otherwise an error.
     write_rows(here / "sex.csv", [["sex", "grp"], *([s, s == "F"] for s in "FM" * 9)])
     write_rows(here / "new.csv", [["sex"], ["F"], ["m"]])
-    assert call("chain mim:top=1 knn on sex.csv --categorical sex --out s.h5").code == 0
+    call("chain mim:top=1 knn on sex.csv --categorical sex --out s.h5", code=0)
     noted = "sex: levels that the table of the run has not"
     other, same = call("predict s.h5 on new.csv"), call("predict s.h5 on sex.csv")
     assert noted in other.err and noted not in same.err
@@ -197,9 +191,8 @@ def test_new_rows_may_be_parted_by_blanks_as_r_writes_them(call: Call, here: Pat
     names, rows = names_and_rows(here)
     numbered = ([f'"{k + 1}"', *row] for k, row in enumerate(rows))
     write_rows(here / "r.txt", [[f'"{name}"' for name in names], *numbered], " ")
-    done = call("chain mim:top=2 knn on r.txt --out r.h5")
-    assert done.code == 0, done.err
-    assert call("chain mim:top=2 knn on small.csv --out s.h5").code == 0
+    call("chain mim:top=2 knn on r.txt --out r.h5", code=0)
+    call("chain mim:top=2 knn on small.csv --out s.h5", code=0)
     assert call("predict r.h5 on r.txt").out == call("predict s.h5 on small.csv").out
     (here / "one.txt").write_text("size of it\n1\n2\n")
     lacking = call("predict r.h5 on one.txt")
@@ -214,8 +207,8 @@ def test_a_column_left_out_for_its_name_is_left_out_of_new_rows(call: Call, here
     write_rows(here / "twice.csv", [[*names[:-1], first, names[-1]], *twice])
     assert f"--drop {number}" in call("inspect twice.csv").out
     chain = f"mim:top={number - 1} knn"
-    assert call(f"chain {chain} on twice.csv --drop {number} --out t.h5").code == 0
-    assert call(f"chain {chain} on small.csv --out s.h5").code == 0
+    call(f"chain {chain} on twice.csv --drop {number} --out t.h5", code=0)
+    call(f"chain {chain} on small.csv --out s.h5", code=0)
     assert call("predict t.h5 on twice.csv").out == call("predict s.h5 on small.csv").out
     assert call("apply t.h5 on twice.csv -o -").out == call("apply s.h5 on small.csv -o -").out
     other = call("predict s.h5 on twice.csv")
@@ -227,9 +220,8 @@ def test_new_rows_may_have_other_delimiters_than_the_table_of_the_run(
 ) -> None:
     points = (here / "small.csv").read_text()
     (here / "commas.csv").write_text(points.replace(",", ";").replace(".", ","))
-    assert call("chain mim:top=2 knn on commas.csv --out r.h5").code == 0
-    refused = call("predict r.h5 on small.csv")
-    assert refused.code == 4
+    call("chain mim:top=2 knn on commas.csv --out r.h5", code=0)
+    refused = call("predict r.h5 on small.csv", code=4)
     assert "(--decimal ,): say how it is written (--delimiter, --decimal)" in refused.err
     done = call("predict r.h5 on small.csv --delimiter , --decimal .")
     assert done.code == 0 and done.out == call("predict r.h5 on commas.csv").out

@@ -27,7 +27,7 @@ def interrupted(call: Call, here: Path, full_disk: Context) -> Callable[..., Non
 
     def leave(command: str, chain: str = "", **changes: object) -> None:
         with full_disk():
-            assert call(command).code == 5
+            call(command, code=5)
         manifest = here / "run.h5.units" / "manifest"
         body = json.loads(manifest.read_bytes().split(b"\n", 2)[2])
         body |= {"chain": chain or body["chain"], "request": body["request"] | changes}
@@ -91,7 +91,7 @@ def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("forged")
     write_small(folder)
     for name, command in MADE.items():
-        assert fsframe(command, cwd=folder).code == 0
+        fsframe(command, cwd=folder, code=0)
         record = load_run(folder / name)
         data = attrs.evolve(
             record.data,
@@ -156,7 +156,7 @@ def test_a_line_break_in_a_name_makes_no_line_on_a_terminal(
     for name in ("gene-b", "ill", "well"):
         table = table.replace(name, f'"{FORGED}{name}"')
     (here / "small.csv").write_text(table)
-    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
+    call("chain mim:top=2 knn on small.csv -q -o run.h5", code=0)
     for terminal in (False, True):
         monkeypatch.setattr("fsframe.cli.terminal.shows_text", lambda terminal=terminal: terminal)
         lines = call(command).out.split("\n")

@@ -93,7 +93,7 @@ def use(
 def test_nothing_that_a_run_file_names_is_imported(
     call: Call, here: Path, boom: Path, undrawn: None, kind: str, named: str
 ) -> None:
-    assert call(MADE[kind]).code == 0
+    call(MADE[kind], code=0)
     use(call, here, next(changed(load_run(here / "run.h5"), named)), boom)
 
 
@@ -101,7 +101,7 @@ def test_nothing_that_a_run_file_names_is_imported(
 def test_nothing_is_imported_where_the_methods_of_a_run_are_taken_up_again(
     call: Call, here: Path, boom: Path, named: str
 ) -> None:
-    assert call(MADE["chain"]).code == 0
+    call(MADE["chain"], code=0)
     record = next(changed(load_run(here / "run.h5"), named))
     use(call, here, record, boom, filter(REBUILDS.match, COMMANDS))
     done = call("predict run.h5 on small.csv")
@@ -114,7 +114,7 @@ def test_nothing_is_imported_where_the_methods_of_a_run_are_taken_up_again(
 def test_nothing_is_imported_wherever_a_run_file_names_it(
     call: Call, here: Path, boom: Path, kind: str, named: str
 ) -> None:
-    assert call(MADE[kind]).code == 0
+    call(MADE[kind], code=0)
     for record in changed(load_run(here / "run.h5"), named):
         use(call, here, record, boom)
 

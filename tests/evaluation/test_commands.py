@@ -234,7 +234,7 @@ def test_compare_keeps_results_that_a_second_call_lacks(folder):
     # One chain more loses nothing.
     more = ran(COMPARE.replace(" on ", " 'mim:top=2 knn' on ") + " --out cmp")
     assert more.code == 0 and len(rows_of("cmp/results.csv")) > before.count(b"\n") - 1
-    assert ran(f"{fewer} --out cmp --overwrite").code == 0
+    ran(f"{fewer} --out cmp --overwrite", code=0)
     assert ran("table cmp").out == Path("cmp/results.csv").read_text()
     assert len(rows_of("cmp/results.csv")) == 4
     with pytest.raises(fsframe.StoreError, match="--overwrite"):
@@ -338,8 +338,7 @@ def test_what_a_stage_inside_cannot_meet_is_refused_before_any_work(folder, monk
 def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(folder):
     # 33 permutations are too few for the 0.03 of five columns, but not for that of two.
     text = "npfs:n=3,base=mim:top=1,permutations=33,alpha=0.03,correction=bonferroni"
-    done = ran(f"chain mim:top=2 {text} on toy.csv -q --no-out")
-    assert done.code == 0, done.err
+    done = ran(f"chain mim:top=2 {text} on toy.csv -q --no-out", code=0)
     done = ran(f"chain {text} on toy.csv -q --no-out")
     assert done.code == 2 and "permutations=34 or more" in done.err
 
@@ -347,8 +346,7 @@ def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(f
 def test_metrics_of_a_stability_study_take_parameters(folder):
     settings = ["canberra:depth=1", "canberra", "canberra:depth=2,best=smallest", "davis:penalty=2"]
     asked = " ".join(f"--metric {each}" for each in settings)
-    done = ran(f"stability mim:top=2 on toy.csv {asked} --n 5 -o s.h5")
-    assert done.code == 0, done.err
+    done = ran(f"stability mim:top=2 on toy.csv {asked} --n 5 -o s.h5", code=0)
     record = load_run("s.h5")
     assert list(record.values) == settings and len(set(record.values.values())) == 4
     tables = record.stages[-1].selection.tables
@@ -377,14 +375,14 @@ def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr("fsframe.chains.request.write_run", full)
-        assert ran(line).code == 5
+        ran(line, code=5)
     done = ran("resume s.h5")
     assert done.code == 0 and metric in done.out, done.err
     assert load_run("s.h5").values == {metric: plain.values["lustgarten"]}
     for command in ("show s.h5", "audit s.h5", "verify s.h5", line):
-        assert ran(command).code == 0
+        ran(command, code=0)
     # A measure of evaluate likewise.
-    assert ran(f"evaluate mim:top=2 on toy.csv --metric protocols/auc {TWICE}").code == 0
+    ran(f"evaluate mim:top=2 on toy.csv --metric protocols/auc {TWICE}", code=0)
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -408,8 +406,7 @@ def test_commands_on_the_pages_run(page, line, monkeypatch, tmp_path):
     line = re.sub(r"(?<= )examples/", f"{ROOT}/examples/", line.removeprefix("fsframe "))
     if line.startswith(("evaluate", "stability")) and "--no-out" not in line:
         line += " --no-out"
-    done = ran(f"{line} -q")
-    assert done.code == 0, done.err
+    done = ran(f"{line} -q", code=0)
     assert done.out
 
 

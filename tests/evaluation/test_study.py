@@ -104,7 +104,7 @@ def test_what_is_written_up_names_columns_of_groups_and_plugins_of_others(folder
     text += '[[tables]]\npath = "one.csv"\ndrop = ["who"]\n'
     text += '[[tables]]\npath = "two.csv"\ngroups = "who"\n'
     Path("study.toml").write_text(text)
-    assert ran("study", "study.toml", "-q", fakes=[TINY]).code == 0
+    ran("study", "study.toml", "-q", fakes=[TINY], code=0)
     written = Path("toy/methods.md").read_text()
     assert "Rows of one who of two were kept together in every fold." in written
     assert "tiny is provided by the plugin fsframe-tiny 1.0." in written
@@ -112,15 +112,14 @@ def test_what_is_written_up_names_columns_of_groups_and_plugins_of_others(folder
 
 
 def test_a_finished_study_is_shown_and_another_one_refused(small, monkeypatch):
-    first = ran("study study.toml -q --json")
-    assert first.code == 0, first.err
+    first = ran("study study.toml -q --json", code=0)
     with monkeypatch.context() as patched:
         patched.setattr(
             "fsframe.cli.commands.comparisons.run_request",
             lambda *_, **__: pytest.fail("computed again"),
         )
         assert ran("study study.toml -q --json").json == first.json
-        assert ran("study toy/study.zip").code == 0
+        ran("study toy/study.zip", code=0)
     # Other seeds, and the same tables, chains and seeds on other folds.
     for other in (STUDY, (small / "study.toml").read_text().replace("folds = 3", "folds = 4")):
         (small / "study.toml").write_text(other)
@@ -151,7 +150,7 @@ def test_killed_while_it_clears_up_a_study_still_knows_its_folder(small, monkeyp
 
     with monkeypatch.context() as patched:
         patched.setattr(command.shutil, "rmtree", killed)
-        assert ran("study study.toml -q").code == 130
+        ran("study study.toml -q", code=130)
     cells = small / "toy" / "cells"
     assert [path.name for path in cells.iterdir()] == ["study.json"]
     (small / "toy" / "study.zip").unlink()
@@ -168,7 +167,7 @@ def test_files_that_the_study_has_not_written_are_left_alone(small):
     # Before anything was computed.
     assert {path: path.read_bytes() for path in Path("mine").iterdir()} == before
     Path("mine/methods.md").unlink()
-    assert ran(line).code == 0
+    ran(line, code=0)
     # Its own are written again, also where one is missing; one that was edited is not.
     Path("mine/references.bib").unlink()
     assert ran(line).code == 0 and Path("mine/references.bib").is_file()
@@ -180,7 +179,7 @@ def test_files_that_the_study_has_not_written_are_left_alone(small):
     assert not Path("mine/references.bib").exists()
     done = ran("study mine/study.zip -o mine")
     assert done.code == 5 and Path("mine/results.csv").read_text() == "edited\n"
-    assert ran(f"{line} --overwrite").code == 0
+    ran(f"{line} --overwrite", code=0)
     assert Path("mine/results.csv").read_text() != "edited\n"
 
 
@@ -291,8 +290,7 @@ def test_a_study_that_declares_runs_without_end_or_is_compressed_is_refused(tmp_
 
 def test_the_shipped_example_can_be_run(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
-    done = ran("study examples/study/study.toml --dry-run")
-    assert done.code == 0, done.err
+    done = ran("study examples/study/study.toml --dry-run", code=0)
     assert "14 runs" in done.out
 
 

@@ -56,14 +56,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fsframe(folder: Path, *arguments: str) -> Done:
+def fsframe(folder: Path, *arguments: str, code: int | None = None) -> Done:
     """A command that nothing stops, so that it need not be slow."""
-    return fsframe_here(*arguments, cwd=folder, fakes=[TINY], env={"TINY_AWAKE": "yes"})
+    return fsframe_here(*arguments, cwd=folder, fakes=[TINY], env={"TINY_AWAKE": "yes"}, code=code)
 
 
 def digests(folder: Path, *arguments: str) -> dict[str, str]:
-    done = fsframe(folder, *arguments, "--json", "-q")
-    assert done.code == 0, done.err
+    done = fsframe(folder, *arguments, "--json", "-q", code=0)
     found: dict[str, str] = done.json["digests"]
     return found
 
@@ -176,7 +175,7 @@ def test_messages_say_how_to_continue(started, folder):
     command = line.partition("continue with: ")[2].split()
     assert command[:2] == ["fsframe", "resume"]
     assert "Traceback" not in err
-    assert fsframe(folder, *command[1:]).code == 0
+    fsframe(folder, *command[1:], code=0)
 
 
 STOPPED_AT_THE_END = """
@@ -212,7 +211,7 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
     else:
         assert last == "fsframe: interrupted; run.h5 is written already"
     assert sorted(os.listdir(folder)) == ["run.h5", "table.csv"]
-    assert fsframe(folder, "verify", "run.h5").code == 0
+    fsframe(folder, "verify", "run.h5", code=0)
 
 
 def test_a_run_that_is_finished_when_it_is_stopped_is_said_to_be_written(monkeypatch):
@@ -268,8 +267,7 @@ def test_an_interrupted_command_of_many_runs_is_continued_by_the_same_command(
     last = process.communicate()[1].splitlines()[-1]
     assert process.returncode == 130
     assert last.endswith(f"; continue with: {shlex.join(['fsframe', *command])}")
-    done = fsframe(folder, *command)
-    assert done.code == 0, done.err
+    done = fsframe(folder, *command, code=0)
     assert begin is STOPPED_AT_THE_END or "continuing from" in done.err
 
 
@@ -289,8 +287,7 @@ def test_only_the_same_run_goes_on_from_a_stopped_one(telling, folder):
     options = ["--label", "class", "--drop", "g1,g2"]
     kept = stopped(telling("chain", *SLOW, *options), signal.SIGTERM)["kept"]
     other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], *options, "-o", RUN]
-    refused = fsframe(folder, "chain", *other)
-    assert refused.code == 5
+    refused = fsframe(folder, "chain", *other, code=5)
     assert "its chain is" in refused.err and "--restart" in refused.err
     table, moved, copy = (folder / name for name in ("table.csv", "moved.csv", "copy"))
     shutil.copy(table, moved)
@@ -313,7 +310,7 @@ def test_only_the_same_run_goes_on_from_a_stopped_one(telling, folder):
     assert done.code == 0 and done.json["digests"] == expected, done.err
     assert f"continuing from {kept} finished" in done.err
     assert expected == digests(folder, "chain", *SLOW, *options, "--no-out")
-    assert fsframe(folder, "chain", *other, "--restart", "--overwrite").code == 0
+    fsframe(folder, "chain", *other, "--restart", "--overwrite", code=0)
 
 
 def test_a_second_process_on_one_run_file_learns_who_holds_it(telling, folder):
@@ -321,8 +318,7 @@ def test_a_second_process_on_one_run_file_learns_who_holds_it(telling, folder):
     process = telling(*long)
     assert json.loads(process.stderr.readline())["event"] == "begin"
     for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
-        second = fsframe(folder, *command)
-        assert second.code == 5
+        second = fsframe(folder, *command, code=5)
         assert f"in use by process {process.pid}" in second.err
     process.terminate()
     process.communicate()

@@ -38,17 +38,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def apart(folder: Path, *words: str, **environ: str) -> Done:
+def apart(folder: Path, *words: str, code: int | None = None, **environ: str) -> Done:
     """A command as a process of its own, for what would end or change this one."""
-    return fsframe_apart(*words, cwd=folder, fakes=[UNRULY], env=environ)
+    return fsframe_apart(*words, cwd=folder, fakes=[UNRULY], env=environ, code=code)
 
 
 @pytest.fixture
 def fsframe(folder: Path) -> Callable[..., Done]:
     """A command in this process, with the plugin as if it were installed just now."""
 
-    def run(*words: str, **environ: str) -> Done:
-        return fsframe_here(*words, cwd=folder, fakes=[UNRULY], env=environ)
+    def run(*words: str, code: int | None = None, **environ: str) -> Done:
+        return fsframe_here(*words, cwd=folder, fakes=[UNRULY], env=environ, code=code)
 
     return run
 
@@ -62,8 +62,7 @@ def fsframe(folder: Path) -> Callable[..., Done]:
     ],
 )
 def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, how, says, fsframe):
-    done = fsframe("chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv")
-    assert done.code == 3
+    done = fsframe("chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv", code=3)
     assert done.out == ""
     assert f"fsframe: stage `unruly` of plugin `unruly` 0.1: {says}" in done.err
     assert "Traceback" not in done.err
@@ -96,14 +95,12 @@ def test_a_traceback_is_shown_wherever_it_is_asked_for(folder, fsframe, line):
 
 
 def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
-    done = fsframe("evaluate", "mim:top=2", "unruly-knn", *EVALUATED.split())
-    assert done.code == 3
+    done = fsframe("evaluate", "mim:top=2", "unruly-knn", *EVALUATED.split(), code=3)
     assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.err
 
 
 def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsframe):
-    done = fsframe("chain", "unruly:how=chdir", "on", "table.csv")
-    assert done.code == 0, done.err
+    fsframe("chain", "unruly:how=chdir", "on", "table.csv", code=0)
     assert (folder / "table.unruly_how=chdir.h5").is_file()
     words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
     done = fsframe("compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
@@ -113,8 +110,7 @@ def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsfr
 
 
 def test_an_import_that_changes_the_folder_does_not_either(folder, fsframe):
-    done = fsframe("chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
-    assert done.code == 0, done.err
+    fsframe("chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir", code=0)
     assert (folder / "table.mim_top=2.h5").is_file()
 
 
@@ -123,8 +119,7 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
         (["unruly"], {"UNRULY_IMPORT": "interrupt"}),
         (["unruly:how=interrupt"], {}),
     ):
-        done = apart(folder, "chain", *words, "on", "table.csv", **environ)
-        assert done.code == 130, done.err
+        done = apart(folder, "chain", *words, "on", "table.csv", **environ, code=130)
         assert "interrupted" in done.err
         told = done.err.replace("table.unruly.h5", "")
         assert "unruly" not in told.replace("table.unruly_how=interrupt.h5", "")
@@ -132,13 +127,11 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
 
 def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     environ = {"UNRULY_IMPORT": "loop", "FSFRAME_IMPORT_TIMEOUT": "1"}
-    done = apart(folder, "plugins", **environ)
-    assert done.code == 0
+    done = apart(folder, "plugins", **environ, code=0)
     [line] = [line for line in done.out.splitlines() if line.startswith("unruly")]
     assert "failed" in line
     assert "importing it took longer than 1 s" in done.out
-    asked = apart(folder, "chain", "unruly", "on", "table.csv", **environ)
-    assert asked.code == 3
+    asked = apart(folder, "chain", "unruly", "on", "table.csv", **environ, code=3)
     assert "importing it took longer than 1 s" in asked.err
 
 
@@ -187,12 +180,10 @@ def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
         ["chain", "mim:top=3", *AFTER],
         ["evaluate", "mim:top=2", "on", "table.csv", "--folds", "2", "--repeats", "1"],
     ):
-        first = fsframe(*words)
-        assert first.code == 0, first.err
+        first = fsframe(*words, code=0)
         [file] = folder.glob("*.h5")
         content = file.read_bytes()
-        again = fsframe(*words)
-        assert again.code == 0, again.err
+        again = fsframe(*words, code=0)
         assert again.out == first.out
         assert "already holds the result of this request" in again.err
         assert file.read_bytes() == content
@@ -201,7 +192,7 @@ def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
 
 def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     words = ["chain", "mim:top=3", "on", "table.csv", "-o", "run.h5"]
-    assert fsframe(*words).code == 0
+    fsframe(*words, code=0)
     content = (folder / "run.h5").read_bytes()
     others = [
         (["chain", "mim:top=2", *words[2:]], "its chain is `mim:top=3`, not `mim:top=2`"),
@@ -211,16 +202,15 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
         ([*words, "--restart"], "choose another name"),
     ]
     for other, why in others:
-        refused = fsframe(*other)
-        assert refused.code == 5, other
+        refused = fsframe(*other, code=5)
         assert "already exists and was left unchanged" in refused.err
         assert why in refused.err
     text = (folder / "table.csv").read_text()
     (folder / "table.csv").write_text(text.replace("ill", "sick"))
-    assert fsframe(*words).code == 5
+    fsframe(*words, code=5)
     (folder / "table.csv").write_text(text)
     (folder / "run.h5").write_bytes(content[:-7])
-    assert fsframe(*words).code == 5
+    fsframe(*words, code=5)
 
 
 def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsframe):
@@ -232,7 +222,7 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
     first = package.select(chain, table, out=folder / "function.h5", memory=limited)
     again = fsframe(*words, "function.h5")
     assert again.code == 0 and "already holds the result of this request" in again.err
-    assert fsframe(*words, "command.h5").code == 0
+    fsframe(*words, "command.h5", code=0)
     out = folder / "command.h5"
     content = out.read_bytes()
     assert package.select(chain, table, out=out, memory=limited).digests() == first.digests()
@@ -285,11 +275,9 @@ def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsf
         ["stability", "unruly", "on", "table.csv", "--n", "4294967296"],
         ["evaluate", "unruly", "on", "table.csv", "--repeats", "4294967296"],
     ):
-        done = fsframe(*words)
-        assert done.code == 2, done.err
+        done = fsframe(*words, code=2)
         assert ("fits, and" in done.err and "TiB" in done.err) or "GiB" in done.err
-    refused = fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
-    assert refused.code == 2
+    fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv", code=2)
 
 
 # What the trials of `benchmarks/trust/trials.py` found, and those that take no second

@@ -43,8 +43,7 @@ def test_a_measurement_in_the_last_column_is_no_default_label(call, untidy, comm
     for way in ways:
         dropped = re.findall(r"--drop (\S+)", way)[0].split(",")
         assert "Outcome" not in dropped and {"PatientID", "Date"} <= {*dropped}
-    first = call(*shlex.split(ways[0])[1:], "--json")
-    assert first.code == 0, first.err
+    first = call(*shlex.split(ways[0])[1:], "--json", code=0)
     if command == COMMANDS[0]:
         assert {"GENE2", "GENE5"} < {*first.json["selected"]}
         second = call(*shlex.split(ways[1])[1:], "--json")
@@ -98,8 +97,7 @@ def test_a_study_says_what_to_write_into_its_file(call, untidy):
     Path("study.toml").write_text(
         f'chains = ["mim:top=2 knn"]\nfolds = 3\n[[tables]]\npath = "patients.csv"\n{keys}\n'
     )
-    again = call("study study.toml --dry-run")
-    assert again.code == 0, again.err
+    call("study study.toml --dry-run", code=0)
 
 
 def test_a_last_column_that_is_a_label_needs_no_option(here):
@@ -185,12 +183,12 @@ def test_a_run_remembers_that_rows_without_a_label_were_left_out(call, here):
     assert refused.code == 4 and "line 11" in refused.err and "--missing-label drop" in refused.err
     done = call("chain mim:top=1,bins=2 on t.csv --missing-label drop --out run.h5")
     assert done.code == 0 and "29 samples" in done.out
-    assert call("audit run.h5").code == 0
+    call("audit run.h5", code=0)
     Path("study.toml").write_text(
         'chains = ["mim:top=1,bins=2 knn"]\nfolds = 2\n'
         '[[tables]]\npath = "t.csv"\nmissing_label = "drop"\n'
     )
-    assert call("study study.toml").code == 0
+    call("study study.toml", code=0)
 
 
 def test_two_fractions_are_told_apart_as_two_whole_numbers_are(tmp_path):
@@ -313,8 +311,7 @@ def answered(call: Call, path: Path) -> Done:
     assert told["refused"] == "", told["refused"]
     words = shlex.split(told["command"])
     assert "alpha=0.05" in words[2], words
-    done = call(*words[1:], "--no-out", "--json", "--quiet")
-    assert done.code == 0, (words, done.err)
+    done = call(*words[1:], "--no-out", "--json", "--quiet", code=0)
     return done
 
 
@@ -385,7 +382,6 @@ def test_the_command_for_correlated_columns_runs_as_printed(call, here):
     (needed,) = [each for each in told["proposals"] if "needed" in each["question"]]
     assert needed["processor_seconds"] > 0
     assert "costs: about" in call("inspect", str(path)).out
-    result = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet")
-    assert result.code == 0, result.err
+    result = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet", code=0)
     # Of five that are alike the two causes, at most one more.
     assert {"m3", "m12"} <= {*result.json["selected"]} and len(result.json["selected"]) <= 3

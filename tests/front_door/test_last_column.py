@@ -51,8 +51,7 @@ def test_a_last_column_that_nobody_would_predict_is_no_label(call, inspected, ra
     said = inspected(frame).said
     assert "label: grp, a guess (2 classes: a 30, b 30)" in said
     assert f"doubt: the last column, '{name}', {why}" in said
-    done = call("chain mim:top=1 on t.csv --no-out")
-    assert done.code == 4
+    done = call("chain mim:top=1 on t.csv --no-out", code=4)
     assert f"the last column, {name!r}, may not be it: 'grp' looks more like one" in done.err
     (way,) = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
     assert "--label grp" in way and "--categorical grp" not in way
@@ -83,7 +82,7 @@ def test_a_last_column_that_is_rather_a_feature_is_asked_about(call, here, inspe
     assert done.code == 4 and f"--label {label}" in done.err
     # Alone among measurements it is the label.
     measurements(**last).drop("grp").write_csv(here / "t.csv")
-    assert call("chain mim:top=1 on t.csv --no-out").code == 0
+    call("chain mim:top=1 on t.csv --no-out", code=0)
 
 
 def survival(status: tuple[object, object], *, last: bool) -> polars.DataFrame:

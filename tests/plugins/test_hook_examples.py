@@ -30,11 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = np.column_stack([label + rng.normal(size=60) * 0.3, rng.normal(size=(60, 4)), label])
     header = "signal,n1,n2,n3,n4,class"
     np.savetxt(path / "t.csv", table, delimiter=",", header=header, comments="")
-    done = fsframe(
+    fsframe(
         "chain", "mim:top=2", "npfs:null=shifted,n=4,permutations=20,alpha=0.1", "on", "t.csv",
-        "-q", "-o", "run.h5", cwd=path, fakes=["fake_shifted"],
+        "-q", "-o", "run.h5", cwd=path, fakes=["fake_shifted"], code=0,
     )  # fmt: skip
-    assert done.code == 0, done.err
     return path
 
 
@@ -73,8 +72,7 @@ def test_the_page_shows_what_new_plugin_writes(name, kind):
 
 
 def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder):
-    done = fsframe("table", "run.h5", "-o", "a.jsonl", cwd=folder, fakes=["fake_jsonl"])
-    assert done.code == 0, done.err
+    fsframe("table", "run.h5", "-o", "a.jsonl", cwd=folder, fakes=["fake_jsonl"], code=0)
     rows = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
     assert len(rows) == 5 and rows[0]["feature"] == "signal" and rows[0]["rank"] == 1
     shown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder, fakes=["fake_jsonl"])
@@ -88,11 +86,10 @@ def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder):
 def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(folder, tmp_path):
     name = "fake_ranges"
     broken = with_a_mistake(name, tmp_path, "about.data is None", "about.none")
-    done = fsframe(
+    fsframe(
         "report", "run.h5", "on", "t.csv", "-o", str(tmp_path / "p.html"), cwd=folder,
-        fakes=[name, broken],
+        fakes=[name, broken], code=0,
     )  # fmt: skip
-    assert done.code == 0, done.err
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     order = [page.index(f"{text}</h2>") for text in (
         "Features", "Ranges of the kept features", "For the methods section"
@@ -104,8 +101,7 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(folder, t
 def test_a_null_of_a_plugin_is_recorded_and_needed(folder):
     shown = fsframe("show", "run.h5", "--json", cwd=folder).json
     assert "null=shifted" in shown["chain"]
-    without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder)
-    assert without.code == 2
+    without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder, code=2)
     assert "must be matlab or permutation or published or shards" in without.err
     listed = fsframe("chain", "mim", "npfs", "--help", cwd=folder, fakes=["fake_shifted"])
     assert "shifted" in listed.out
@@ -114,8 +110,7 @@ def test_a_null_of_a_plugin_is_recorded_and_needed(folder):
 def test_a_plot_of_a_plugin_is_listed_and_drawn(folder):
     listed = fsframe("plot", fakes=["fake_seconds"])
     assert "seconds      seconds of each stage; needs a run" in listed.out
-    done = fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"])
-    assert done.code == 0, done.err
+    fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"], code=0)
     assert ">seconds</text>" in (folder / "run.seconds.svg").read_text(encoding="utf-8")
     without = fsframe("plot", "seconds", "run.h5", cwd=folder)
     assert without.code == 2 and "there is no plot 'seconds'" in without.err
@@ -130,16 +125,15 @@ def test_a_plot_that_fails_names_its_plugin(folder, tmp_path):
 # What entries say of themselves
 
 
-def run(folder: Path, *words: str) -> Done:
-    return fsframe(*words, cwd=folder, fakes=["fake_renamed"])
+def run(folder: Path, *words: str, code: int | None = None) -> Done:
+    return fsframe(*words, cwd=folder, fakes=["fake_renamed"], code=code)
 
 
 def test_an_alias_is_found_and_the_record_has_the_name(folder):
-    done = run(
+    run(
         folder, "chain", "broadest:top=3", "npfs:base=(broadest:top=2),n=4,null=published,alpha=.9",
-        "on", "t.csv", "-q", "-o", "alias.h5",
+        "on", "t.csv", "-q", "-o", "alias.h5", code=0,
     )  # fmt: skip
-    assert done.code == 0, done.err
     shown = run(folder, "show", "alias.h5", "--json").json
     assert "broadest" not in str(shown["chain"]) and shown["chain"].count("widest:top=") == 2
     assert run(folder, "methods", "broadest").out.startswith("widest")
@@ -153,16 +147,14 @@ def test_an_alias_takes_no_bundled_name(folder):
 
 
 def test_what_will_go_says_so_once(folder):
-    done = run(folder, "chain", "narrowest:top=2", "on", "t.csv", "-q")
-    assert done.code == 0
+    done = run(folder, "chain", "narrowest:top=2", "on", "t.csv", "-q", code=0)
     told = "`narrowest` is deprecated since 0.9 and will be removed; use `widest`"
     assert " ".join(done.err.split()).count(told) == 1
     assert told in run(folder, "methods", "narrowest").out
 
 
 def test_what_is_missing_is_named_with_the_command_that_installs_it(folder):
-    done = run(folder, "chain", "lacking", "on", "t.csv")
-    assert done.code == 3
+    done = run(folder, "chain", "lacking", "on", "t.csv", code=3)
     told = " ".join(done.err.split())
     assert "needs no-such-distribution, which is not installed" in told
     assert "pip install no-such-distribution 'fsframe[no-such-extra]'" in told

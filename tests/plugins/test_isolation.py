@@ -50,8 +50,7 @@ def called(fake: str) -> str:
 @pytest.fixture(scope="module")
 def all_broken() -> dict[str, dict[str, Any]]:
     """What `fsframe plugins` says with every broken plugin installed at once, by plugin name."""
-    done = fsframe("plugins", "--json", fakes=["fake_sound", *BROKEN])
-    assert done.code == 0
+    done = fsframe("plugins", "--json", fakes=["fake_sound", *BROKEN], code=0)
     return {row["name"]: row for row in done.json["plugins"]}
 
 
@@ -86,8 +85,7 @@ def four_rows(folder: Path) -> Path:
 
 def answer(chain: str, table: Path, fakes: list[str]) -> dict[str, Any]:
     """What the run of a chain says as JSON."""
-    done = fsframe(*f"chain {chain} on {table} --no-out --json".split(), fakes=fakes)
-    assert done.code == 0, done.err
+    done = fsframe(*f"chain {chain} on {table} --no-out --json".split(), fakes=fakes, code=0)
     return done.json
 
 
@@ -99,8 +97,7 @@ def row_of(name: str, *fakes: str, **env: str) -> dict[str, Any]:
 
 
 def test_people_see_one_line_for_each_plugin_and_no_escape_sequence():
-    done = fsframe("plugins", fakes=["fake_sound", "fake_raises", "fake_bad_summary"])
-    assert done.code == 0
+    done = fsframe("plugins", fakes=["fake_sound", "fake_raises", "fake_bad_summary"], code=0)
     assert "\x1b" not in done.out
     (line,) = [line for line in done.out.splitlines() if line.startswith("raises ")]
     assert "fake-raises 1.0" in line and "failed" in line and "ValueError: first line" in line
@@ -123,15 +120,14 @@ def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path):
     done = fsframe(
         *f"chain fake-spread --power 2 --top 1 fake-majority on {table} --json".split(),
         fakes=["fake_sound"],
+        code=0,
     )
-    assert done.code == 0, done.err
     assert done.json["chain"] == "fake-spread:power=2.0,top=1 fake-majority"
     assert done.json["selected"] == ["b"]
     run = done.json["run_file"]
     assert done.json["stages"][0]["provider_version"] == "1.0"
     # Names, never code, are stored: the file opens where the plugin is gone.
-    shown = same_process.fsframe("show", run)
-    assert shown.code == 0
+    shown = same_process.fsframe("show", run, code=0)
     assert "fake-spread, from fake-sound 1.0, not available here" in shown.out
 
 
@@ -148,8 +144,7 @@ FAILED = {
 @pytest.mark.parametrize("fake", FAILED)
 def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake, command):
     method = FAILED[fake]
-    done = fsframe(*command.format(method).split(), fakes=[fake])
-    assert done.code == 3
+    done = fsframe(*command.format(method).split(), fakes=[fake], code=3)
     assert done.out == ""
     assert done.err.startswith("fsframe: ")
     assert len(done.err.splitlines()) == 1
@@ -157,8 +152,7 @@ def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake, command):
 
 
 def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin():
-    done = fsframe("chain", "imigrate", "on", "x.csv", fakes=["fake_raises"])
-    assert done.code == 2
+    done = fsframe("chain", "imigrate", "on", "x.csv", fakes=["fake_raises"], code=2)
     assert "Did you mean `immigrate`?" in done.err
 
 
@@ -172,16 +166,14 @@ def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin():
     ],
 )
 def test_a_class_that_cannot_be_used_costs_only_its_own_name(method, complaint):
-    done = fsframe("chain", method, "on", "x.csv", fakes=["fake_bad_classes"])
-    assert done.code == 3
+    done = fsframe("chain", method, "on", "x.csv", fakes=["fake_bad_classes"], code=3)
     assert complaint in done.err
     assert f"selector '{method}' of plugin 'fake-bad-classes'" in done.err
     assert len(done.err.splitlines()) == 1
 
 
 def test_entries_of_unusable_classes_do_not_disturb_lists():
-    done = fsframe("methods", fakes=["fake_bad_classes"])
-    assert done.code == 0
+    done = fsframe("methods", fakes=["fake_bad_classes"], code=0)
     assert "fake-no-module" in done.out
 
 
@@ -189,8 +181,7 @@ def test_entries_of_unusable_classes_do_not_disturb_lists():
 def test_a_reader_does_not_take_the_endings_of_bundled_formats(name, tmp_path):
     content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 4
     (tmp_path / name).write_bytes(gzip.compress(content) if "gz" in name else content)
-    done = fsframe("inspect", str(tmp_path / name), fakes=["fake_greedy"])
-    assert done.code == 0, done.err
+    fsframe("inspect", str(tmp_path / name), fakes=["fake_greedy"], code=0)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +249,7 @@ def test_a_blocked_plugin_is_not_imported(names):
     odd = "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?"
     assert (odd in row["err"]) == ("relif" in names)
     env = {"FSFRAME_BLOCK": names}
-    asked = fsframe("chain", "fake-blocked", "on", "x", fakes=["fake_blocked"], env=env)
-    assert asked.code == 3
+    asked = fsframe("chain", "fake-blocked", "on", "x", fakes=["fake_blocked"], env=env, code=3)
     assert "blocked, blocked: blocked by FSFRAME_BLOCK" in asked.err
 
 
@@ -275,11 +265,10 @@ def test_only_chosen_plugins_are_imported():
 
 def test_strict_stops_at_the_first_plugin_that_fails():
     strict = {"FSFRAME_STRICT": "1"}
-    done = fsframe("plugins", fakes=["fake_exits"], env=strict)
-    assert done.code == 3
+    done = fsframe("plugins", fakes=["fake_exits"], env=strict, code=3)
     assert done.err.startswith("fsframe: plugin 'exits' (fake-exits 1.0): SystemExit: 7. FSFRAME_")
-    assert fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "0"}).code == 0
-    assert fsframe("--help", fakes=["fake_exits"], env=strict).code == 0
+    fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "0"}, code=0)
+    fsframe("--help", fakes=["fake_exits"], env=strict, code=0)
 
 
 def test_each_step_of_loading_is_reported_when_asked_for():
@@ -305,7 +294,7 @@ def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path):
 def test_without_any_plugin_the_program_still_answers():
     nothing = {"FSFRAME_PLUGINS": ""}
     for command in ("--help", "methods", "plugins", "chain --help", "info"):
-        assert fsframe(*command.split(), env=nothing).code == 0
+        fsframe(*command.split(), env=nothing, code=0)
     done = fsframe("plugins", "--json", fakes=["fake_blocked"], env=nothing)
     assert {row["status"] for row in done.json["plugins"]} == {"blocked"}
     assert "was imported" not in done.err
@@ -362,11 +351,9 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_p
     subprocess.run(words, env=environ, check=True)
     assert units_folder(run).is_dir()
     both = ["fake_alpha", "fake_beta"]
-    done = fsframe("resume", str(run), "--json", fakes=both)
-    assert done.code == 0, done.err
+    done = fsframe("resume", str(run), "--json", fakes=both, code=0)
     assert done.json["selected"] == ["b"]
-    predicted = fsframe("predict", str(run), "on", str(table), fakes=both)
-    assert predicted.code == 0, predicted.err
+    fsframe("predict", str(run), "on", str(table), fakes=both, code=0)
     assert "not available" not in fsframe("show", str(run), fakes=both).out
 
 

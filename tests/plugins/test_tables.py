@@ -149,8 +149,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X[:, 0] += 3 * label
     table = np.column_stack([X, label])
     np.savetxt(path / "t.tenths", table, "%.4g", delimiter=",", header="a,b,c,d,class", comments="")
-    done = fsframe(*CHAIN, "-o", "run.h5", cwd=path, fakes=["fake_tenths"])
-    assert done.code == 0, done.err
+    fsframe(*CHAIN, "-o", "run.h5", cwd=path, fakes=["fake_tenths"], code=0)
     return path
 
 
@@ -168,10 +167,8 @@ def test_the_reader_is_recorded(folder):
     ],
 )
 def test_a_reader_that_is_missing_is_named(folder, command):
-    with_it = fsframe(*command, cwd=folder, fakes=["fake_tenths"])
-    assert with_it.code == 0, with_it.err
-    without = fsframe(*command, cwd=folder)
-    assert without.code == 3
+    fsframe(*command, cwd=folder, fakes=["fake_tenths"], code=0)
+    without = fsframe(*command, cwd=folder, code=3)
     assert "t.tenths was read by the reader 'tenths' of the plugin 'fake-tenths'" in without.err
     assert not without.out
 
@@ -179,8 +176,7 @@ def test_a_reader_that_is_missing_is_named(folder, command):
 def test_another_format_is_read_without_the_plugin(folder):
     frame = (folder / "t.tenths").read_text()
     (folder / "same.csv").write_text(frame)
-    done = fsframe("apply", "run.h5", "on", "same.csv", "-o", "-", cwd=folder)
-    assert done.code == 0, done.err
+    done = fsframe("apply", "run.h5", "on", "same.csv", "-o", "-", cwd=folder, code=0)
     assert done.out.splitlines()[0].split(",")[-1] == "class"
 
 
@@ -207,8 +203,7 @@ def test_resume_asks_for_the_reader(folder):
     assert stopped.returncode == 5 and "the disk is full" in stopped.stderr
     without = fsframe("resume", "stopped.h5", cwd=folder)
     assert without.code == 3 and "the reader 'tenths'" in without.err
-    done = fsframe("resume", "stopped.h5", "-q", cwd=folder, fakes=["fake_tenths"])
-    assert done.code == 0, done.err
+    fsframe("resume", "stopped.h5", "-q", cwd=folder, fakes=["fake_tenths"], code=0)
     found, whole = load_run(folder / "stopped.h5"), load_run(folder / "run.h5")
     assert found.digests() == whole.digests()
     assert found.environment["reading"] == whole.environment["reading"]
@@ -219,5 +214,4 @@ def test_a_run_file_without_the_record_is_read_as_before(folder):
     reading = {k: v for k, v in record.environment["reading"].items() if k != "reader"}
     old = attrs.evolve(record, environment={**record.environment, "reading": reading})
     write_run(folder / "old.h5", old)
-    done = fsframe("apply", "old.h5", "on", "t.tenths", "-o", "-", cwd=folder)
-    assert done.code == 0, done.err
+    fsframe("apply", "old.h5", "on", "t.tenths", "-o", "-", cwd=folder, code=0)

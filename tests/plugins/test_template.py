@@ -27,8 +27,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two plugins that `fsframe new-plugin` has just written."""
     folder = tmp_path_factory.mktemp("new")
     for name in ("gap", "my-selector"):
-        done = fsframe("new-plugin", name, cwd=folder)
-        assert done.code == 0, done.err
+        done = fsframe("new-plugin", name, cwd=folder, code=0)
         assert done.out.splitlines()[-1] == f"plugin: fsframe-{name}"
     return folder
 
@@ -75,8 +74,8 @@ def test_it_has_command_line_help_and_storage_without_another_line(installed, tm
     done = fsframe(
         *f"chain gap --s0 0.1 --top 3 npfs:n=20,null=published on {data} -o {run} --json".split(),
         fakes=[installed],
+        code=0,
     )
-    assert done.code == 0, done.err
     assert done.json["chain"] == "gap:s0=0.1,top=3 npfs:n=20,null=published"
     assert fsframe("show", str(run), "--json").json["stages"][0]["params"]["s0"] == 0.1
 
@@ -98,15 +97,13 @@ def test_a_name_that_nobody_could_type_or_that_python_reserves_is_refused(name, 
 def test_nothing_is_written_over(tmp_path):
     (tmp_path / "fsframe-mine").mkdir()
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
-    done = fsframe("new-plugin", "mine", cwd=tmp_path)
-    assert done.code == 5
+    done = fsframe("new-plugin", "mine", cwd=tmp_path, code=5)
     assert "fsframe-mine already exists" in done.err
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 
 def test_a_name_that_is_taken_is_reported(tmp_path):
-    done = fsframe("new-plugin", "relieff", cwd=tmp_path)
-    assert done.code == 0
+    done = fsframe("new-plugin", "relieff", cwd=tmp_path, code=0)
     assert "relief offers 'relieff' already" in done.err
 
 
@@ -117,8 +114,7 @@ def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(
     folders = []
     for kind in KINDS:
         name = f"my-{kind}"
-        done = fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
-        assert done.code == 0, done.err
+        done = fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path, code=0)
         folder = tmp_path / f"fsframe-{name}"
         described = tomllib.loads((folder / "pyproject.toml").read_text())
         (point,) = described["project"]["entry-points"]["fsframe"].items()

@@ -128,12 +128,12 @@ def test_audit_computes_from_the_values(
     path.write_bytes(seal(content, purpose_of(path, monkeypatch)))
     run = str(tmp_path / "run.h5")
     words = ["chain", *CHAIN.split(), "on", str(folder), "--out", run]
-    assert command(*words).code == 0
+    command(*words, code=0)
     assert fsframe.load_run(run).selected_names == ("f3",), "the forgery does not work"
     audited = command("audit", run, "on", str(folder))
     assert audited.code == 5 and "DIFFERS" in audited.out
     path.unlink()
-    assert command(*words, "--overwrite").code == 0
+    command(*words, "--overwrite", code=0)
     audited = command("audit", run, "on", str(folder))
     assert audited.code == 0 and "same bits" in audited.out
     assert not list((folder / CACHE_FOLDER).glob(".*")), "the audit has left its folder"

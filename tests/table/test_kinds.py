@@ -108,16 +108,14 @@ def test_relief_takes_ordinal_columns_as_numbers_and_other_levels_of_them_do_not
 def test_kinds_go_with_the_run_and_new_rows_are_coded_by_them(table, tmp_path):
     out = tmp_path / "run.h5"
     options = ["--categorical", "colour", "--ordinal", "size=S<M<L,grade", "--drop", "since,member"]
-    done = run("chain", "mim:top=4", "on", str(table), "-o", str(out), *options)
-    assert done.code == 0, done.err
+    done = run("chain", "mim:top=4", "on", str(table), "-o", str(out), *options, code=0)
     record = fsframe.load_run(out)
     kinds = stored_kinds(record.environment["kinds"])
     assert kinds["size"].levels == ("S", "M", "L") and kinds["colour"].kind == "nominal"
     # Other levels, in another order: codes are those of the run's table.
     new = tmp_path / "new.csv"
     new.write_text("size,colour,a,grade\nL,violet,1,2\nS,red,2,30\n")
-    done = run("predict", str(out), "on", str(new), "--classifier", "knn:k=1")
-    assert done.code == 0, done.err
+    done = run("predict", str(out), "on", str(new), "--classifier", "knn:k=1", code=0)
     assert len(done.out.splitlines()) == 3
     new.write_text("size,colour,a,grade\nXXL,violet,1,2\n")
     done = run("predict", str(out), "on", str(new), "--classifier", "knn:k=1")
@@ -130,13 +128,11 @@ def test_a_method_for_numbers_takes_encoded_columns_from_the_command_line(table,
     assert done.code == 4 and "--encode onehot" in done.err
     out = tmp_path / "rfe.h5"
     options += ["--encode", "onehot", "--json"]
-    done = run("chain", "rfe:top=3", "on", str(table), "-o", str(out), *options)
-    assert done.code == 0, done.err
+    done = run("chain", "rfe:top=3", "on", str(table), "-o", str(out), *options, code=0)
     indicators = {"colour=blue", "colour=green", "colour=red"}
     assert {*done.json["selected"]} <= {"a", "grade", *indicators}
     reduced = tmp_path / "reduced.csv"
-    done = run("apply", str(out), "on", str(table), "-o", str(reduced))
-    assert done.code == 0, done.err
+    run("apply", str(out), "on", str(table), "-o", str(reduced), code=0)
     assert "colour" in reduced.read_text().splitlines()[0].split(",")
 
 
@@ -146,16 +142,14 @@ def test_names_and_levels_with_separators_are_quoted_as_in_csv(tmp_path):
     lines = [f'"{age}",{group},{x},{y}' for age, group, x, y in rows]
     path.write_text('"age, in years",Blood,"a=b, c",y\n' + "\n".join(lines) + "\n")
     out = tmp_path / "run.h5"
-    done = run("chain", "mim", "on", str(path), "--label", "y", "-o", str(out), "--drop",
-               'Blood, "a=b, c"', "--ordinal", '"age, in years"="<18"<18-65<>65')  # fmt: skip
-    assert done.code == 0, done.err
+    run("chain", "mim", "on", str(path), "--label", "y", "-o", str(out), "--drop",
+        'Blood, "a=b, c"', "--ordinal", '"age, in years"="<18"<18-65<>65', code=0)  # fmt: skip
     kinds = stored_kinds(fsframe.load_run(out).environment["kinds"])
     assert list(kinds) == ["age, in years"]
     assert kinds["age, in years"].levels == ("<18", "18-65", ">65")
     # What is suggested is what can be said: by number, where the name has a comma.
     done = run("chain", "mim", "on", str(path), "--no-out", "--drop", "Blood")
     assert done.code == 4 and """--ordinal '1="<18"<18-65<>65\'""" in done.err
-    again = run(*shlex.split(done.err.splitlines()[-1])[1:])
-    assert again.code == 0, again.err
+    run(*shlex.split(done.err.splitlines()[-1])[1:], code=0)
     done = run("chain", "mim", "on", str(path), "--no-out", "--ordinal", "1=<18<18-65<>65")
     assert done.code == 2 and 'age="<18"<18-65' in done.err

@@ -112,7 +112,7 @@ def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
         assert told.endswith("'Chr', 'Start', 'Length', 'taxonomy'")
     alone = command("inspect", "counts.txt", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
-    assert command("chain", "variance", "on", "counts.txt", cwd=folder).code == 4
+    command("chain", "variance", "on", "counts.txt", cwd=folder, code=4)
     without = command("inspect", "counts.txt", "--transpose", cwd=folder)
     assert without.code == 4 and "give a table about the samples (--samples" in without.err
 
@@ -211,7 +211,7 @@ def test_a_run_is_predicted_audited_and_repeated_like_any_other(folder: Path) ->
     (folder / "new.csv").write_text("\n".join(tidy) + "\n")
     told = command("predict", "run.h5", "on", "new.tsv", cwd=folder)
     other = "chain anova-f:top=2 knn:k=3 on tidy.csv --out tidy.h5"
-    assert command(*shlex.split(other), cwd=folder).code == 0
+    command(*shlex.split(other), cwd=folder, code=0)
     by_number = command("predict", "tidy.h5", "on", "new.csv", cwd=folder).out.splitlines()
     assert by_number[0] == "row,class,score normal,score tumour"
     assert [line.split(",", 1)[1] for line in told.out.splitlines()] == (
@@ -219,16 +219,16 @@ def test_a_run_is_predicted_audited_and_repeated_like_any_other(folder: Path) ->
     )
     # Samples have names.
     assert [line.split(",")[0] for line in told.out.splitlines()] == ["sample", *new[0][1:]]
-    assert command("audit", "run.h5", cwd=folder).code == 0
+    command("audit", "run.h5", cwd=folder, code=0)
     # Both tables in another folder.
     moved = folder / "moved"
     moved.mkdir()
     for name in ("expr.tsv", "about.csv", "run.h5"):
         (folder / name).rename(moved / name)
-    assert command("audit", "moved/run.h5", "on", "moved/expr.tsv", cwd=folder).code == 0
+    command("audit", "moved/run.h5", "on", "moved/expr.tsv", cwd=folder, code=0)
     for name in ("expr.tsv", "about.csv", "run.h5"):
         (moved / name).rename(folder / name)
-    assert command("resume", "run.h5", cwd=folder).code == 0
+    command("resume", "run.h5", cwd=folder, code=0)
 
 
 def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path) -> None:
@@ -268,8 +268,7 @@ def test_a_study_file_names_it_beside_itself(folder: Path) -> None:
         'chains = ["anova-f:top=2 knn", "mim:top=2 knn"]\nfolds = 3\nrepeats = 1\n[[tables]]\n'
         'path = "expr.tsv"\ntranspose = true\nsamples = "about.csv"\nlabel = "group"\n'
     )
-    done = command("study", str(folder / "study.toml"), "--dry-run", cwd=folder.parent)
-    assert done.code == 0, done.err
+    done = command("study", str(folder / "study.toml"), "--dry-run", cwd=folder.parent, code=0)
     assert f"table  expr: {N} × {P}, label: group" in done.out
 
 

@@ -230,9 +230,10 @@ def test_apply_fills_what_the_run_fills(tmp_path):
     ]
     (tmp_path / "gaps.csv").write_text("id,a,kind,class\n" + "\n".join(rows), encoding="utf-8")
     done = run(
-        "chain impute lfe:top=1.0 on gaps.csv --drop id --categorical kind -o run.h5", cwd=tmp_path
+        "chain impute lfe:top=1.0 on gaps.csv --drop id --categorical kind -o run.h5",
+        cwd=tmp_path,
+        code=0,
     )
-    assert done.code == 0, done.err
     middle = sorted(k % 7 for k in range(24) if k % 4)[8]
     done = run("apply run.h5 on gaps.csv -o -", cwd=tmp_path)
     lines = done.out.splitlines()
@@ -373,8 +374,7 @@ def test_infinite_values_of_new_rows_are_named():
 def test_apply_and_predict_fill_row_by_row(tmp_path):
     rows = [f"{k},{'' if k % 4 == 0 else 2 * k + 0.5},{k % 2}" for k in range(24)]
     (tmp_path / "gaps.csv").write_text("a,b,class\n" + "\n".join(rows), encoding="utf-8")
-    done = run(f"chain {NEAR},k=2 lfe:top=1.0 knn on gaps.csv -o run.h5", cwd=tmp_path)
-    assert done.code == 0, done.err
+    done = run(f"chain {NEAR},k=2 lfe:top=1.0 knn on gaps.csv -o run.h5", cwd=tmp_path, code=0)
     done = run("apply run.h5 on gaps.csv -o -", cwd=tmp_path)
     lines = done.out.splitlines()
     # Row 8 lies between rows 7 and 9: 14.5 and 18.5.
