@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
 
@@ -25,6 +24,7 @@ from fsframe.cli.terminal import WRITTEN
 from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
 from tests.command_line import Done
+from tests.faults.forks import write_table
 from tests.forked_programs import Forks, Started
 from tests.same_process import fsframe as fsframe_here
 
@@ -41,18 +41,9 @@ with contextlib.chdir({!r}), contextlib.suppress(SystemExit):
 """
 
 
-def write_table(folder: Path) -> None:
-    generator = np.random.default_rng(3)
-    X = generator.normal(size=(40, 8))
-    y = np.where(X[:, 0] > 0, "ill", "well")
-    lines = [",".join([*(f"g{i}" for i in range(8)), "class"])]
-    lines += [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
-    (folder / "table.csv").write_text("\n".join(lines))
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_table(tmp_path)
+    write_table(tmp_path / "table.csv")
     return tmp_path
 
 
@@ -73,7 +64,7 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     if not hasattr(os, "fork"):
         pytest.skip("each command is a fork")
     folder = tmp_path_factory.mktemp("first")
-    write_table(folder)
+    write_table(folder / "table.csv")
     paths = os.pathsep.join(map(str, (TINY, ROOT, ROOT / "plugins")))
     environ = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     with contextlib.closing(Forks(FIRST.format(str(folder)), environ)) as result:

@@ -94,11 +94,11 @@ def import_noted(folder: Path) -> None:
                 importlib.import_module(name)
 
 
-def write_table(path: Path) -> None:
-    """A table of 40 rows in which the first of eight features says the class."""
+def write_table(path: Path, names: str = "g0,g1,g2,g3,g4,g5,g6,g7,class") -> None:
+    """A table of 40 rows in which the first of the features says the class."""
     chance = random.Random(3)
-    lines = [",".join([*(f"g{k}" for k in range(8)), "class"])]
+    lines = [names]
     for _ in range(40):
-        row = [chance.gauss(0, 1) for _ in range(8)]
+        row = [chance.gauss(0, 1) for _ in range(names.count(","))]
         lines.append(",".join([*map(repr, row), "ill" if row[0] > 0 else "well"]))
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), encoding="utf-8")

@@ -27,6 +27,7 @@ from fsframe.execution import process_start
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import units_folder
 from fsframe.table.dataset import Dataset
+from tests.faults.forks import write_table
 from tests.same_process import fsframe
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -173,11 +174,7 @@ def narrow(folder: Path, line: str, **environ: str) -> subprocess.CompletedProce
 
 def write_sizes(folder: Path) -> None:
     """A table whose names need more than ASCII."""
-    generator = np.random.default_rng(5)
-    X = generator.normal(size=(40, 5))
-    lines = ["größe,b,c,d,e,klasse"]
-    lines += [",".join([*map(str, row), "ill" if row[0] > 0 else "well"]) for row in X]
-    (folder / "größen.csv").write_text("\n".join(lines), encoding="utf-8")
+    write_table(folder / "größen.csv", "größe,b,c,d,e,klasse")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from fsframe.storage import load_run
 from fsframe.table.dataset import Dataset
 from tests.command_line import Done
 from tests.command_line import fsframe as fsframe_apart
+from tests.faults.forks import write_table
 from tests.same_process import fsframe as fsframe_here
 
 UNRULY = Path(__file__).with_name("unruly_plugin")
@@ -30,11 +31,7 @@ AFTER = ["npfs", "--n", "4", "--permutations", "3", "--alpha", "0.2", "on", "tab
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    generator = np.random.default_rng(3)
-    X = generator.normal(size=(40, 6))
-    lines = ["a,b,c,d,e,f,class"]
-    lines += [",".join([*map(str, row), "ill" if row[0] > 0 else "well"]) for row in X]
-    (tmp_path / "table.csv").write_text("\n".join(lines))
+    write_table(tmp_path / "table.csv", "a,b,c,d,e,f,class")
     return tmp_path
 
 
