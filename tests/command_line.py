@@ -1,4 +1,4 @@
-"""Running the command line in a fresh interpreter, as a user's shell does."""
+"""Running programs and the command line in a fresh interpreter, as a user's shell does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Done:
 
     def ended(self, code: int | None) -> Done:
         """Itself; asserts that it ended with this exit code, if that is not None."""
-        assert code is None or self.code == code, f"exit code {self.code}: {self.err}"
+        said = f"{self.out[-4000:]}{self.err}"
+        assert code is None or self.code == code, f"exit code {self.code}: {said}"
         return self
 
 
@@ -51,12 +52,37 @@ def environment(
     return {**clean, **(env or {})}
 
 
+def python(
+    *words: object,
+    fakes: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    code: int | None = 0,
+    given: str = "",
+    timeout: float = 600,
+) -> Done:
+    """Run Python with these words, and with `given` on its standard input.
+
+    It has to end with the exit code 0, or another one, or any one if `code` is None.
+    """
+    done = subprocess.run(
+        [sys.executable, *map(str, words)],
+        env=environment(fakes, env),
+        cwd=cwd,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    return Done(done.returncode, done.stdout, done.stderr).ended(code)
+
+
 def fsframe(
     *arguments: str,
     fakes: Sequence[str | Path] = (),
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
-    python: Sequence[str] = (),
+    interpreter: Sequence[str] = (),
     code: int | None = None,
 ) -> Done:
     """Run ``fsframe ARGUMENTS`` with some of the fake distributions installed.
@@ -64,14 +90,7 @@ def fsframe(
     No test may end in a traceback, so that is asserted here, once for all; and that it ends with
     the exit code, if one is given.
     """
-    done = subprocess.run(
-        [sys.executable, *python, "-m", "fsframe", *arguments],
-        env=environment(fakes, env),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
-    assert "Traceback (most recent call last)" not in done.stderr, done.stderr
-    return Done(done.returncode, done.stdout, done.stderr).ended(code)
+    words = [*interpreter, "-m", "fsframe", *arguments]
+    done = python(*words, fakes=fakes, env=env, cwd=cwd, code=None, timeout=120)
+    assert "Traceback (most recent call last)" not in done.err, done.err
+    return done.ended(code)

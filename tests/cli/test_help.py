@@ -6,8 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +16,7 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.cli import cli
 from fsframe.cli.commands import offers as warming
-from tests.command_line import Done, environment
+from tests.command_line import Done, python
 from tests.command_line import fsframe as fsframe_apart
 from tests.same_process import fsframe as run
 
@@ -215,11 +213,7 @@ def in_turn(
     """Exit code, output and modules loaded so far, of commands one after the other in a process."""
     asked = list(commands)
     given = json.dumps([(line.split(), environ) for line, environ in asked])
-    done = subprocess.run(
-        [sys.executable, "-c", IN_TURN, given],
-        env=environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    told = map(json.loads, done.stdout.splitlines())
+    told = map(json.loads, python("-c", IN_TURN, given).out.splitlines())
     lines = [line for line, _ in asked]
     return {
         line: (code, out, set(loaded))
@@ -257,8 +251,7 @@ def test_naming_one_stage_imports_no_other_plugins_mathematics() -> None:
 
 def test_light_modules_stay_light() -> None:
     code = "import sys, fsframe, fsframe.errors, fsframe.params; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not HEAVY & set(done.stdout.split())
+    assert not HEAVY & set(python("-c", code).out.split())
 
 
 def imported(done: Done) -> set[str]:
@@ -277,7 +270,7 @@ def test_a_warm_chain_imports_neither_the_compiler_nor_large_packages() -> None:
         words = ["chain", stage, "on", TABLE, "--no-out", "--quiet"]
         # Where kernels are not on the disk yet, this process writes them.
         assert not more or run(*words).code == 0
-        done = fsframe_apart(*words, python=["-X", "importtime"])
+        done = fsframe_apart(*words, interpreter=["-X", "importtime"])
         loaded = imported(done)
         assert done.code == 0 and not loaded & (more | {f"scipy.{name}" for name in large})
         # Nor the statistics of evaluations, which is what the result is not.

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from fsframe.cli.terminal import say
+from tests.command_line import python
 from tests.same_process import fsframe
 
 from .conftest import Call
@@ -226,10 +227,7 @@ def test_a_reader_that_has_seen_enough_makes_no_error(words: str) -> None:
 def test_the_installed_script_is_the_same_program() -> None:
     script = os.path.join(os.path.dirname(sys.executable), "fsframe")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
-    module = subprocess.run(
-        [sys.executable, "-m", "fsframe", "--version"], capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout == module.stdout
+    assert done.stdout == python("-m", "fsframe", "--version").out
     assert done.stdout.startswith("fsframe ")
 
 

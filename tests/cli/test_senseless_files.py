@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, write_run
+from tests.command_line import python
 from tests.same_process import fsframe
 
 from .conftest import LONGEST, Call, TooLong, within_seconds, write_small
@@ -213,16 +212,9 @@ def test_no_cost_is_hidden_in_a_file(here: Path, made: Path) -> None:
         write_run(here / odd, change(load_run(made / name)))
         commands += [["show", odd, "--json"], ["report", odd]]
         expected += [0 if name == "npfs.h5" else 5] * 2
-    done = subprocess.run(
-        [sys.executable, "-c", COMMANDS],
-        input=json.dumps(commands),
-        capture_output=True,
-        text=True,
-        cwd=here,
-        timeout=600,
-    )
-    assert "Traceback" not in done.stderr, done.stderr[-500:]
-    codes = json.loads(done.stderr.rpartition("\n")[2])
+    done = python("-c", COMMANDS, given=json.dumps(commands), cwd=here)
+    assert "Traceback" not in done.err, done.err[-500:]
+    codes = json.loads(done.err.rpartition("\n")[2])
     assert [code for code, _ in codes] == expected
 
 

@@ -6,8 +6,6 @@ import ast
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +14,7 @@ import pytest
 from fsframe import system
 from fsframe.errors import StoreError
 from fsframe.storage import checkpoint
-from tests.command_line import Done
+from tests.command_line import Done, python
 from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -171,12 +169,8 @@ def pretend(
         modules=without["modules"],
         then=then.format(commands=commands, tests=tests),
     )
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "plugins")))}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, env=environ
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    environ = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "plugins")))}
+    return python("-c", code, cwd=folder, env=environ).out
 
 
 TABLE = ROOT / "examples" / "parkinsons.csv"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import fsframe, python
 from tests.scripts import ROOT, script
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -23,15 +22,8 @@ BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, sy
 
 
 def _build(source: Path, what: str) -> Path:
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, what],
-        cwd=source,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return source / done.stdout.splitlines()[-1]
+    done = python("-c", BUILD, what, cwd=source, env={"SOURCE_DATE_EPOCH": "1700000000"})
+    return source / done.out.splitlines()[-1]
 
 
 def _copy(folder: Path) -> Path:
@@ -88,28 +80,18 @@ def test_two_wheels_are_equal_to_the_byte(unpacked: Path, tmp_path: Path) -> Non
 def test_what_is_installed_from_the_archive_works_and_passes_tests(
     archive: Path, unpacked: Path, tmp_path: Path
 ) -> None:
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install"]
-    options = ["--no-deps", "--no-build-isolation", "--target", str(tmp_path / "site")]
-    subprocess.run([*pip, *options, str(archive)], check=True)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    pip = ["-m", "pip", "-q", "--disable-pip-version-check", "install"]
+    options = ["--no-deps", "--no-build-isolation", "--target", tmp_path / "site"]
+    python(*pip, *options, archive)
+    installed = {"PYTHONPATH": str(tmp_path / "site")}
     where = "import fsframe, fsframe_npfs; print(fsframe.__file__, fsframe_npfs.__file__)"
-    result = subprocess.run(
-        [sys.executable, "-c", where], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert result.stdout.count(str(tmp_path / "site")) == 2
+    result = python("-c", where, cwd=tmp_path, env=installed)
+    assert result.out.count(str(tmp_path / "site")) == 2
     table = str(unpacked / "examples" / "parkinsons.csv")
     words = ["chain", "mim:top=3", "on", table, "--no-out", "-q"]
-    done = subprocess.run(
-        [sys.executable, "-m", "fsframe", *words],
-        cwd=tmp_path, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0 and "spread1" in done.stdout, done.stderr
+    assert "spread1" in fsframe(*words, cwd=tmp_path, env=installed, code=0).out
     tests = ["tests/core/test_grammar.py", "tests/table/test_written.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
-        cwd=unpacked, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=unpacked, env=installed)
 
 
 def test_what_is_said_of_versions_is_the_same_everywhere() -> None:
@@ -136,13 +118,11 @@ def test_the_trial_of_recipe_and_container_reads_what_they_say() -> None:
 
 @pytest.mark.slow
 def test_recipe_and_container_work_as_far_as_they_can_be_tried() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "packaging" / "try_packaging.py"], capture_output=True, text=True
-    )
-    if "Could not find a version" in done.stderr or "No matching distribution" in done.stderr:
+    done = python(ROOT / "packaging" / "try_packaging.py", code=None, timeout=7200)
+    if "Could not find a version" in done.err or "No matching distribution" in done.err:
         pytest.skip("the package index cannot be reached")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "recipe: its" in done.stdout and "container file: its" in done.stdout
+    done.ended(0)
+    assert "recipe: its" in done.out and "container file: its" in done.out
 
 
 def test_the_bill_of_materials_lists_what_is_locked_with_its_licences() -> None:

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import textwrap
 import types
@@ -21,7 +20,7 @@ import numpy as np
 import pytest
 
 from fsframe.registry import default_manager
-from tests.command_line import Done
+from tests.command_line import Done, python
 from tests.same_process import fsframe
 from tests.scripts import ROOT, importable, script
 
@@ -88,14 +87,7 @@ def test_the_example_programs_are_typed_strictly() -> None:
     programs = [
         f"examples/{name}.py" for name in ("select_and_evaluate", "own_method", "typed_estimators")
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *programs],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
+    python("-m", "mypy", "--strict", "--follow-imports=silent", *programs, cwd=ROOT)
 
 
 @pytest.mark.parametrize("name", CODE)

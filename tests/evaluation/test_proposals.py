@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +18,7 @@ from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, Proposa
 from fsframe.show.inspection import inspect_table
 from fsframe.show.inspection_display import inspection_lines, inspection_object
 from fsframe.show.proposals import Shape, proposals_for, rules
+from tests.command_line import python
 from tests.evaluation.tables import rows_of
 from tests.same_process import fsframe as fsframe_command
 from tests.scripts import ROOT, importable
@@ -271,11 +270,7 @@ CELLS = ["--designs", "independent", "xor", "--contenders", "mim npfs", "relieff
 
 
 def script(name: str, *arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, LEDGER / name, *map(str, arguments)],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout
+    return python(LEDGER / name, *arguments, timeout=7200).out
 
 
 @pytest.mark.slow

@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +28,7 @@ from fsframe.method.run import Run
 from fsframe.resampling.dispatch import Batches, needed_by
 from fsframe.storage.encoding import fingerprint
 from fsframe.table.dataset import Dataset
+from tests.command_line import python
 from tests.same_process import fsframe
 
 NEW = '''"""One thread beside this one."""
@@ -98,14 +97,7 @@ def test_the_script_on_the_page_runs(tmp_path):
     page = (ROOT / "docs" / "executors.md").read_text(encoding="utf-8")
     [script] = re.findall(r"```python\n(.*?)```", page, re.S)
     (tmp_path / "script.py").write_text(script)
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "script.py")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    python(tmp_path / "script.py", cwd=ROOT)
 
 
 def sizes(seconds_each: float, total: int, workers: int = 1, least: float = 0.0) -> list[int]:

@@ -40,6 +40,7 @@ from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
+from tests.command_line import python
 
 CHAINS = [
     "mim:top=3",
@@ -458,8 +459,7 @@ fsframe.select("mim:top=3 npfs:n=20,null=published", data, workers=1, progress=F
 def test_a_script_without_a_guard_gets_a_message_about_it(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 1
-    assert 'put its actions under `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
-    assert "memory" not in done.stderr.splitlines()[-1]
-    assert "bootstrapping phase" not in done.stderr and len(done.stderr.splitlines()) < 100
+    said = python(path, code=1).err
+    assert 'put its actions under `if __name__ == "__main__":`' in said.splitlines()[-1]
+    assert "memory" not in said.splitlines()[-1]
+    assert "bootstrapping phase" not in said and len(said.splitlines()) < 100

@@ -8,8 +8,6 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +21,7 @@ from fsframe.cli import running
 from fsframe.cli.terminal import WRITTEN
 from fsframe.execution.engine import ProcessEngine
 from fsframe.method.run import Run
-from tests.command_line import Done
+from tests.command_line import Done, python
 from tests.faults.forks import write_table
 from tests.forked_programs import Forks, Started
 from tests.same_process import fsframe as fsframe_here
@@ -320,8 +318,8 @@ def test_nothing_to_resume_is_reported(folder):
     assert "nothing to resume" in fsframe(folder, "resume", RUN).err
     # In a process that has not imported runs, which log errors.
     program = "from fsframe.cli import main; main(['resume', 'nothing.h5'])"
-    told = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True)
-    assert told.returncode == 5 and told.stderr.count(b"nothing to resume") == 1
+    told = python("-c", program, cwd=folder, code=5)
+    assert told.err.count("nothing to resume") == 1
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
     assert "already finished" in again.err

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import pytest
 from fsframe import atomic
 from fsframe.atomic import place_file
 from fsframe.errors import StoreError
+from tests.command_line import python
 
 HERE = Path(__file__).parent
 proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="it looks into /proc")
@@ -36,11 +36,9 @@ BAD = {
 
 def told(*words: object) -> list[dict]:
     """What a program printed, line by line; printed, so that `pytest -s` and a failure show it."""
-    command = [sys.executable, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20_000)
-    assert done.returncode == 0, done.stderr[-2000:]
-    print(done.stdout)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    done = python(*words, timeout=20_000)
+    print(done.out)
+    return [json.loads(line) for line in done.out.splitlines()]
 
 
 def counted(script: str, line: str = "", *more: str) -> list[dict]:

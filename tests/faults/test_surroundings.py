@@ -27,6 +27,7 @@ from fsframe.execution import process_start
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import units_folder
 from fsframe.table.dataset import Dataset
+from tests.command_line import python
 from tests.faults.forks import write_table
 from tests.same_process import fsframe
 
@@ -275,10 +276,8 @@ def test_a_file_never_takes_the_number_of_a_closed_stream(tmp_path):
         finally:
             print(os.open("new", os.O_CREAT))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert int(done.stdout.split()[-1]) > 2
+    done = python("-c", textwrap.dedent(code), cwd=tmp_path, code=None)
+    assert int(done.out.split()[-1]) > 2
 
 
 @pytest.mark.parametrize("limit", [None, 1 << 31])

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
-import subprocess
-import sys
 
 import attrs
 import pytest
@@ -29,6 +26,7 @@ from fsframe.testing import (
     suite_for,
     tables,
 )
+from tests.command_line import python
 
 REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
 BUNDLED = [
@@ -180,14 +178,8 @@ print(json.dumps(found))
 def test_another_process_with_another_hash_seed_gives_the_same_bits():
     # What repeats a base many times has the order of its base, and kin that of what they share.
     names = [n for n in fsframe.selectors if n not in KIN]
-    done = subprocess.run(
-        [sys.executable, "-c", _DIGESTS, json.dumps(names)],
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    said = json.loads(done.stdout)
+    done = python("-c", _DIGESTS, json.dumps(names), env={"PYTHONHASHSEED": "4711"})
+    said = json.loads(done.out)
     for name in names:
         method = suite_for(name)().make()
         data = tables.suited(method.tasks)

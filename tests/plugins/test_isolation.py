@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,7 @@ import pytest
 
 from fsframe.storage.checkpoint import units_folder
 from tests import same_process
-from tests.command_line import FAKES
+from tests.command_line import FAKES, python
 from tests.plugins.fakes import FAKES as WRITTEN
 from tests.plugins.fakes import fsframe, written
 
@@ -346,9 +343,7 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(tmp_p
         "a = Request(chain=c, data=fsframe.read(t), out=r, source=t, details={'path': t}); "
         "o = a.checkpoint(); o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"
     )
-    environ = {**os.environ, "PYTHONPATH": str(written("fake_beta"))}
-    words = [sys.executable, "-c", begun, str(table), str(run)]
-    subprocess.run(words, env=environ, check=True)
+    python("-c", begun, table, run, fakes=[written("fake_beta")])
     assert units_folder(run).is_dir()
     both = ["fake_alpha", "fake_beta"]
     done = fsframe("resume", str(run), "--json", fakes=both, code=0)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import attrs
@@ -19,7 +16,7 @@ from fsframe.registry import readers
 from fsframe.storage import load_run, write_run
 from fsframe.table.read import read, read_table
 from fsframe.table.reduced import write_reduced
-from tests.command_line import FAKES
+from tests.command_line import python
 from tests.same_process import fsframe
 
 FRAME = polars.DataFrame(
@@ -196,11 +193,9 @@ sys.exit(main())
 
 
 def test_resume_asks_for_the_reader(folder):
-    paths = os.pathsep.join([str(FAKES / "fake_tenths"), os.environ.get("PYTHONPATH", "")])
-    command, env = [sys.executable, "-c", _FULL, *CHAIN], os.environ | {"PYTHONPATH": paths}
-    command += ["-o", "stopped.h5"]
-    stopped = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True)
-    assert stopped.returncode == 5 and "the disk is full" in stopped.stderr
+    words = ["-c", _FULL, *CHAIN, "-o", "stopped.h5"]
+    stopped = python(*words, cwd=folder, fakes=["fake_tenths"], code=5)
+    assert "the disk is full" in stopped.err
     without = fsframe("resume", "stopped.h5", cwd=folder)
     assert without.code == 3 and "the reader 'tenths'" in without.err
     fsframe("resume", "stopped.h5", "-q", cwd=folder, fakes=["fake_tenths"], code=0)

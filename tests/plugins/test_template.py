@@ -17,6 +17,7 @@ import pytest
 
 from fsframe.cli.commands.offers import KINDS, plugin_files
 from fsframe.registry.manager import HOOKS
+from tests.command_line import python
 from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -38,19 +39,17 @@ def installed(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("build")
     # A copy: building leaves folders beside the source.
     shutil.copytree(written, build / "source")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    pip = ["-m", "pip", "--disable-pip-version-check", "-q"]
     options = ["--no-deps", *(["--no-build-isolation"] if _can_build_wheels() else [])]
     sources = [str(folder) for folder in sorted((build / "source").iterdir())]
-    subprocess.run([*pip, "wheel", *options, "-w", str(build / "wheels"), *sources], check=True)
+    python(*pip, "wheel", *options, "-w", build / "wheels", *sources)
     wheels = sorted(str(wheel) for wheel in (build / "wheels").glob("*.whl"))
     assert [Path(wheel).name.partition("-")[0] for wheel in wheels] == [
         "fsframe_gap",
         "fsframe_my_selector",
     ]
     site = build / "site"
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--no-index", "--target", str(site), *wheels], check=True
-    )
+    python(*pip, "install", "--no-deps", "--no-index", "--target", site, *wheels)
     return site
 
 
@@ -131,16 +130,10 @@ def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(
         assert not row["notes"]
     paths = os.pathsep.join([str(installed), *folders, os.environ.get("PYTHONPATH", "")])
     tested = [written / "fsframe-gap", *folders[1:]]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--import-mode=importlib"]
-        + [f"{folder}/tests" for folder in tested],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert done.stdout.count("::TestGap::test_") >= 35
+    words = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    words += [f"{folder}/tests" for folder in tested]
+    done = python(*words, cwd=tmp_path, env={"PYTHONPATH": paths})
+    assert done.out.count("::TestGap::test_") >= 35
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import textwrap
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +19,7 @@ from fsframe.execution.engine import check_classes, differences, found_here
 from fsframe.params import param, real
 from fsframe.registry import default_manager, preferring
 from tests.command_line import fsframe as command
+from tests.command_line import python
 
 MODULE = """
 import attrs, numpy as np, fsframe
@@ -213,10 +213,8 @@ def test_a_session_is_refused_before_workers_compute_anything():
         with ProcessEngine(1) as engine:
             fsframe.Chain.parse("spread:top=2 npfs:n=4").run(data, executor=engine)
     """)
-    done = subprocess.run(
-        [sys.executable, "-c", session], capture_output=True, text=True, timeout=120
-    )
-    assert "RequestError: `spread` is a class of this session (Spread)" in done.stderr
+    done = python("-c", session, code=1)
+    assert "RequestError: `spread` is a class of this session (Spread)" in done.err
 
 
 @pytest.mark.parametrize(

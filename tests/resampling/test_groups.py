@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from fsframe.resampling.groups import Grouping, permuted_labels
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.testing import tables
+from tests.command_line import python
 from tests.same_process import fsframe as run
 
 from .trial_role import DOSE
@@ -292,16 +290,9 @@ TRIAL = Path(__file__).with_name("trial_role.py")
 
 def commands(folder: Path, *lines: str) -> list[tuple[int, str]]:
     """Exit code and output of each command, in one process in which the role is declared."""
-    done = subprocess.run(
-        [sys.executable, str(TRIAL), json.dumps([line.split() for line in lines])],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(TRIAL.parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-    assert done.returncode == 0, done.stderr
-    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    given = json.dumps([line.split() for line in lines])
+    done = python(TRIAL, given, cwd=folder, env={"PYTHONPATH": str(TRIAL.parents[2])})
+    return [tuple(json.loads(line)) for line in done.out.splitlines()]
 
 
 @pytest.fixture

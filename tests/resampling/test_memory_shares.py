@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ from fsframe.chains.stage import most_tables_held, route_of, shares_of, working_
 from fsframe.errors import RequestError
 from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.table.dataset import Dataset
+from tests.command_line import python
 from tests.evaluation.tables import separated
 from tests.same_process import fsframe as fsframe_command
 
@@ -190,14 +190,7 @@ CASES = (
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says what is held")
 def test_fits_hold_what_they_may_and_no_more():
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, json.dumps(CASES)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert not done.returncode, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
+    said = json.loads(python("-c", MEASURED, json.dumps(CASES)).out.splitlines()[-1])
     assert {text: round(share, 2) for text, share in said.items() if share > 1.1} == {}
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from sklearn.base import clone
 from fsframe import Chain, Dataset, FsframeWarning, RequestError, selectors
 from fsframe.sklearn import KNN, MIM, ChainClassifier, ChainRegressor, ChainSelector, Immigrate
 from fsframe.sklearn.parameters import chain_of, stage_keys, stage_values, with_stage_values
+from tests.command_line import python
 
 pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
@@ -281,8 +280,7 @@ for made in (ChainSelector("last:top=2"), npfs):
 
 
 def test_a_class_of_this_session_travels_to_joblibs_workers() -> None:
-    done = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
-    assert done.stdout == "[4, 3]\n[4]\n", done.stderr
+    assert python("-c", SESSION).out == "[4, 3]\n[4]\n"
 
 
 def test_a_score_of_many_whole_numbers_is_not_taken_as_classes(interacting) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, write_run
 from fsframe.storage.spec import SEAL_BYTES, make_seal
+from tests.command_line import python
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = "stages/01-immigrate"
@@ -187,14 +186,8 @@ def opened(paths: list[str]) -> dict[str, tuple[str, float]]:
 
     In a process of its own, so that a crash of the HDF5 library would be seen as such.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", OPENING],
-        input=json.dumps(paths), capture_output=True, text=True, timeout=600, cwd=ROOT,
-    )  # fmt: skip
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0, (
-        f"ended with {done.returncode}: {lines[-1:]}, {done.stderr[-1000:]}"
-    )
+    done = python("-c", OPENING, given=json.dumps(paths), cwd=ROOT)
+    lines = [json.loads(line) for line in done.out.splitlines()]
     return {path: (outcome, seconds) for path, outcome, seconds in lines}
 
 

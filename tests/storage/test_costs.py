@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.spec import SEAL_BYTES, Limits
 from fsframe.storage.write import first_difference
+from tests.command_line import python
 from tests.storage.run_files import (
     ROOT,
     STAGE,
@@ -181,18 +180,9 @@ def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, what):
     with h5py.File(table, "w") as file:
         file.create_group(name)
 
-    def python(program: str, *words: object, **environ: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", program, *map(str, words)],
-            capture_output=True, text=True, errors="replace", timeout=60, cwd=ROOT,
-            env={**os.environ, **environ},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-500:]
-        return done
-
     path = tmp_path / "foreign.h5"
     path.write_bytes(run_file.read_bytes())
-    python(WRITING, what, name, path, table)
+    python("-c", WRITING, what, name, path, table, cwd=ROOT)
     tampered(path, path, lambda file: None)
     plugins = tmp_path / "plugins"
     plugins.mkdir()
@@ -204,12 +194,10 @@ def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, what):
     }
 
     def loaded(*ways: str) -> bool:
-        done = python(
-            READING, path, table, f"{name}/x", *ways,
-            HDF5_PLUGIN_PATH=str(plugins), LD_DEBUG="files",
-        )  # fmt: skip
-        assert all(said[way] in done.stdout for way in ways)
-        return "libevil.so" in done.stderr
+        environ = {"HDF5_PLUGIN_PATH": str(plugins), "LD_DEBUG": "files"}
+        done = python("-c", READING, path, table, f"{name}/x", *ways, env=environ, cwd=ROOT)
+        assert all(said[way] in done.out for way in ways)
+        return "libevil.so" in done.err
 
     if not loaded("hdf5"):
         pytest.skip("this loader does not tell what it opens")

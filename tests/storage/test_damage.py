@@ -6,8 +6,6 @@ import errno
 import itertools
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, spec, write_run
 from fsframe.storage.spec import check_seal
 from fsframe.storage.write import first_difference
+from tests.command_line import python
 from tests.storage.run_files import ROOT, build_record, needs_statm
 
 
@@ -263,11 +262,5 @@ print(load_run(write_run(sys.argv[1], build_record())).chain)
 @needs_statm
 def test_files_are_written_and_read_in_a_small_address_space(tmp_path, record):
     """Beyond what the libraries have taken, 256 MiB: a buffer is made for what the file has."""
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL_SPACE, str(tmp_path / "run.h5")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=ROOT,
-    )
-    assert (done.stdout.strip(), done.returncode) == (record.chain, 0), done.stderr[-500:]
+    done = python("-c", SMALL_SPACE, tmp_path / "run.h5", cwd=ROOT)
+    assert done.out.strip() == record.chain

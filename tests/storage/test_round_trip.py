@@ -24,6 +24,7 @@ from fsframe.storage import StageRecord, load_run, spec, write_run
 from fsframe.storage.encoding import content_digest
 from fsframe.storage.write import first_difference, run_image
 from fsframe.text import printable
+from tests.command_line import python
 from tests.grids import examples
 from tests.storage.run_files import ROOT, build_record
 
@@ -81,8 +82,7 @@ def test_it_opens_where_no_plugin_is_installed(run_file):
         f"print(load_run({str(run_file)!r}).stages[3].name)\n"
         "assert not [m for m in sys.modules if m.startswith('fsframe_')]"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.strip(), done.returncode) == ("stranger/knn", 0), done.stderr
+    assert python("-c", code).out.strip() == "stranger/knn"
 
 
 def test_times_and_versions_enter_no_digest_but_everything_found_does(record):

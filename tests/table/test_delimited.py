@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import random
-import subprocess
-import sys
 from unittest import mock
 
 import numpy as np
@@ -19,6 +17,7 @@ from fsframe.table import cells
 from fsframe.table.arrays import LARGEST
 from fsframe.table.read import read
 from fsframe.table.text_file import is_missing
+from tests.command_line import python
 from tests.grids import examples
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
@@ -294,7 +293,7 @@ from fsframe.table.read import read
 read({str(path)!r}, categorical=["name"])
 sys.exit(any(name in sys.modules for name in ("polars", "h5py")))
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    python("-c", code)
 
 
 def test_codes_that_are_words_are_counted_as_those_that_are_numbers(put):

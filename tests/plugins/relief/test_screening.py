@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from unittest import mock
 
 import numpy as np
@@ -20,6 +17,7 @@ from fsframe_relief.engine import feature_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Target
+from tests.command_line import python
 from tests.grids import diagonal, examples
 
 from .conftest import method
@@ -48,11 +46,8 @@ print(json.dumps([out.tolist() == exact.ravel().tolist(),
 
 
 def test_distances_of_bytes_are_exact_on_a_processor_without_extensions():
-    around = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    told = subprocess.run(
-        [sys.executable, "-c", SAD], env=around, stdout=subprocess.PIPE, check=True, text=True
-    )
-    assert json.loads(told.stdout.splitlines()[-1]) == [True, True]
+    told = python("-c", SAD, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""})
+    assert json.loads(told.out.splitlines()[-1]) == [True, True]
 
 
 def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[feature_scores.NearestBytes, Target]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import subprocess
-import sys
 import warnings
 from functools import partial
 
@@ -26,6 +24,7 @@ from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds
 from fsframe_sklearn.learners import Importance
 from fsframe_sklearn.penalised import ElasticNet, Lasso
+from tests.command_line import python
 from tests.plugins.shared import ROOT, keep_steps, people
 
 FAST_FOREST = json.dumps({"n_estimators": 5})
@@ -113,8 +112,7 @@ def test_what_is_no_estimator_imports_no_scikit_learn():
         (["methods", "boruta"], 0, "Kursa"),
         (["chain", "variance", "correlation", *on], 0, "represents"),
     ]
-    command = [sys.executable, "-c", _WITHOUT, json.dumps([words for words, _, _ in expected])]
-    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    result = json.loads(python("-c", _WITHOUT, json.dumps([each[0] for each in expected])).out)
     for (words, code, said), (exit_code, text) in zip(expected, result, strict=True):
         assert exit_code == code and said in text, (words, text)
 

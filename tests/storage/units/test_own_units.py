@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.table.dataset import Dataset
+from tests.command_line import python
 from tests.storage.units.interrupted import MANIFEST
 
 
@@ -113,9 +112,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         pytest.skip("each run is a fork")
     folders = {text: tmp_path_factory.mktemp("killed") for text in BOOSTING}
     given = json.dumps({str(folder): text for text, folder in folders.items()})
-    command = [sys.executable, "-c", textwrap.dedent(KILLED), given]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.split() == [str(-signal.SIGKILL)] * len(folders), done.stderr[-2000:]
+    done = python("-c", textwrap.dedent(KILLED), given)
+    assert done.out.split() == [str(-signal.SIGKILL)] * len(folders), done.err
     return folders
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +35,7 @@ from fsframe.storage.unit_bytes import (
     unpack_selections,
 )
 from fsframe.storage.unit_files import Manifest, Unit
+from tests.command_line import python
 from tests.grids import examples
 from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
 
@@ -364,14 +363,7 @@ def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable
         if not value:
             pytest.skip("NumPy has nothing to choose here")
     code = "from fsframe.storage.encoding import fingerprint; print(dict(fingerprint()))"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env={**os.environ, variable: value},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    there = eval(done.stdout)
+    there = eval(python("-W", "ignore", "-c", code, env={variable: value}).out)
     assert [name for name in there if there[name] != fingerprint()[name]] == [part]
 
 
