@@ -45,8 +45,7 @@ def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path, 
     command("study", str(tmp_path / "study.toml"), "-q", code=0)
     shown = command("show", str(tmp_path / "study"), "--json").json
     assert set(shown["comparisons"]) == {"balanced-accuracy", "auc"}
-    verified = command("verify", str(tmp_path / "study"))
-    assert "study.zip: sound, " in verified.out
+    assert "study.zip: sound, " in command("verify", str(tmp_path / "study")).out
     left = fsframe.load_study(tmp_path / "study")
     assert json.loads(left.to_json()) == shown
     assert left.record.asked() | {"sha256": 0} == studied.record.asked() | {"sha256": 0}

@@ -226,8 +226,7 @@ def test_a_request_that_makes_no_sense_ends_with_its_code_and_one_message(
 
 def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Call) -> None:
     Path("-small.csv").write_text("a,b,class\n1,2,x\n2,1,y\n1,3,x\n2,4,y\n")
-    done = call("chain mim on -small.csv")
-    assert done.code == 2 and "write ./-small.csv" in done.err
+    assert "write ./-small.csv" in call("chain mim on -small.csv", code=2).err
     call("chain mim on ./-small.csv --no-out", code=0)
 
 
@@ -305,8 +304,7 @@ def test_an_infinite_score_is_reported_by_chain_show_and_report(call: Call, here
 
 @pytest.mark.parametrize("command", ["chain", "evaluate", "stability"])
 def test_on_inside_the_quotes_of_a_chain_is_refused(call: Call, command: str) -> None:
-    done = call(command, "mim on small", "--dry-run")
-    assert done.code == 2 and "outside the quotes" in done.err
+    assert "outside the quotes" in call(command, "mim on small", "--dry-run", code=2).err
 
 
 def test_quiet_hides_remarks_while_the_command_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,8 +168,7 @@ def test_the_shell_is_offered_files_for_data() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_gets_its_script(shell: str) -> None:
-    done = run(env={"_FSFRAME_COMPLETE": f"{shell}_source"})
-    assert "_FSFRAME_COMPLETE" in done.out
+    assert "_FSFRAME_COMPLETE" in run(env={"_FSFRAME_COMPLETE": f"{shell}_source"}).out
 
 
 # What a command imports: listing, help and completion leave the mathematics out

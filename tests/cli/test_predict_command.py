@@ -58,8 +58,7 @@ def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None
     result = list(csv.reader(io.StringIO(call("predict r.h5 on new.csv --id patient").out)))
     assert [row[0] for row in result[:5]] == ["patient", "'=1+1", "Doe, J", "007", "P3"]
     assert [row[1:] for row in result] == [line.split(",")[1:] for line in numbered]
-    refused = call("predict r.h5 on new.csv --id pateint")
-    assert refused.code == 4 and "pateint" in refused.err
+    assert "pateint" in call("predict r.h5 on new.csv --id pateint", code=4).err
 
 
 @pytest.mark.parametrize("chain", ["mim:top=2 knn", "impute mim:top=2 knn"])
@@ -79,8 +78,7 @@ def test_all_columns_are_needed_where_the_nearest_rows_fill_gaps(call: Call, her
     call("chain impute:method=neighbours mim:top=2 knn on small.csv --out r.h5", code=0)
     data = fsframe.read(here / "small.csv")
     write_rows(here / "few.csv", [[data.feature_names[0]], [1.5]])
-    refused = call("predict r.h5 on few.csv", code=4)
-    assert data.feature_names[1] in refused.err
+    assert data.feature_names[1] in call("predict r.h5 on few.csv", code=4).err
 
 
 def test_the_column_without_a_value_has_its_number_in_the_table(here: Path) -> None:
@@ -93,8 +91,7 @@ def test_the_column_without_a_value_has_its_number_in_the_table(here: Path) -> N
 
 def test_a_classifier_is_named_for_a_run_without_one(call: Call) -> None:
     call("chain immigrate on small.csv --out r.h5", code=0)
-    refused = call("predict r.h5 on small.csv")
-    assert refused.code == 2 and "--classifier" in refused.err
+    assert "--classifier" in call("predict r.h5 on small.csv", code=2).err
     call("predict r.h5 on small.csv --classifier margin", code=0)
 
 
@@ -195,8 +192,7 @@ def test_new_rows_may_be_parted_by_blanks_as_r_writes_them(call: Call, here: Pat
     call("chain mim:top=2 knn on small.csv --out s.h5", code=0)
     assert call("predict r.h5 on r.txt").out == call("predict s.h5 on small.csv").out
     (here / "one.txt").write_text("size of it\n1\n2\n")
-    lacking = call("predict r.h5 on one.txt")
-    assert lacking.code == 4 and "it has 1 column\n" in lacking.err
+    assert "it has 1 column\n" in call("predict r.h5 on one.txt", code=4).err
 
 
 def test_a_column_left_out_for_its_name_is_left_out_of_new_rows(call: Call, here: Path) -> None:

@@ -23,8 +23,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_the_table_says_what_the_record_knows(call: Call, here: Path) -> None:
     call("chain anova-f:top=3 mim:top=1 on small.csv -q -o run.h5", code=0)
-    done = call("table run.h5 -o genes.csv")
-    assert done.code == 0 and "genes.csv" in done.out
+    assert "genes.csv" in call("table run.h5 -o genes.csv", code=0).out
     result = rows((here / "genes.csv").read_text(encoding="utf-8"))
     assert result[0]["feature"] == "gene-b" and result[0]["kept"] == "true"
     assert result[0]["direction"] == "higher in well" and float(result[0]["anova-f_p"]) < 1e-9
@@ -32,8 +31,7 @@ def test_the_table_says_what_the_record_knows(call: Call, here: Path) -> None:
     assert load_run(here / "run.h5").to_frame()["feature"].to_list() == [
         r["feature"] for r in result
     ]
-    again = call("table run.h5 -o genes.csv")
-    assert again.code == 5 and "genes.csv" in again.err
+    assert "genes.csv" in call("table run.h5 -o genes.csv", code=5).err
 
 
 def test_the_table_of_a_run_is_found_beside_its_file(
@@ -56,8 +54,7 @@ def test_the_table_of_a_run_is_found_beside_its_file(
 def test_a_plot_without_its_table_names_the_whole_command(call: Call, here: Path) -> None:
     call("chain mim:top=2 on small.csv -q -o a.h5", code=0)
     (here / "small.csv").rename(here / "moved.csv")
-    done = call("plot classes a.h5 -o c.svg")
-    assert done.code == 4 and "fsframe plot classes a.h5 on DATA" in done.err
+    assert "fsframe plot classes a.h5 on DATA" in call("plot classes a.h5 -o c.svg", code=4).err
 
 
 def test_without_the_run_s_table_there_are_no_means(call: Call, here: Path) -> None:
@@ -138,8 +135,7 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     call("table folder -o results.tex", code=0)
     assert "jmi:top=1 margin" in (here / "results.tex").read_text()
     assert "--pairs" in call("table folder --pairs").err
-    refused = call("report folder on small.csv -o b.html")
-    assert refused.code == 2 and "name one run and one table" in refused.err
+    assert "name one run and one table" in call("report folder on small.csv -o b.html", code=2).err
     (here / "empty").mkdir()
     assert "no run file in the folder" in call("plot pareto empty -o b.svg").err
     assert "name a run file in it" in call("show empty").err
@@ -199,8 +195,7 @@ def test_a_run_on_parts_is_audited_and_applied_by_its_own_record(
     drop = "" if source == "H" else "--drop place"
     call(f"chain mim:top=2,missing=pairwise on {source} {drop} -o run.h5 -q", code=0)
     assert "f1" in fsframe.load_run("run.h5").selected_names
-    audited = call("audit run.h5")
-    assert audited.code == 0 and "same bits" in audited.out, audited.err
+    assert "same bits" in call("audit run.h5", code=0).out
     call(f"apply run.h5 on {source} -o reduced.csv", code=0)
     reduced = polars.read_csv("reduced.csv")
     whole = fsframe.read(parts / "P", drop=("place",)).loaded()
@@ -210,8 +205,7 @@ def test_a_run_on_parts_is_audited_and_applied_by_its_own_record(
     assert np.array_equal(reduced.select(kept).cast(float).fill_null(np.nan), expected, True)
     if source != "H":
         assert reduced["ill"].to_list() == whole.y.tolist()
-        further = call(f"apply run.h5 on {source} -o - --keep place")
-        assert further.code == 0 and '"north, east"' in further.out
+        assert '"north, east"' in call(f"apply run.h5 on {source} -o - --keep place", code=0).out
         call(f"apply run.h5 on {source} -o - --keep nowhere", code=4)
 
 
@@ -220,11 +214,9 @@ def test_parts_that_lack_a_column_or_changed_are_refused(call: Call, parts: Path
     (parts / "Q").mkdir()
     for file in (parts / "P").glob("*.parquet"):
         polars.read_parquet(file).drop("f1").write_parquet(parts / "Q" / file.name)
-    lacking = call("apply run.h5 on Q -o -")
-    assert lacking.code == 4 and "lacks 1 of the 2 columns" in lacking.err
+    assert "lacks 1 of the 2 columns" in call("apply run.h5 on Q -o -", code=4).err
     (parts / "P").rename(parts / "gone")
-    gone = call("audit run.h5")
-    assert gone.code == 4 and "is not there; give its path" in gone.err
+    assert "is not there; give its path" in call("audit run.h5", code=4).err
 
 
 def test_an_interrupted_run_on_parts_is_continued(

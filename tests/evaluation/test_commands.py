@@ -147,8 +147,7 @@ def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, monkeypatch):
         raise fsframe.errors.PluginError("not here")
 
     monkeypatch.setattr("fsframe.evaluation.grid.ChainGrid.parse", missing)
-    shown = ran("show run.h5")
-    assert shown.code == 0 and "balanced-accuracy" in shown.out
+    assert "balanced-accuracy" in ran("show run.h5", code=0).out
 
 
 SIMBA = f"evaluate simba knn on toy.csv {TWICE}"
@@ -219,16 +218,14 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, request
     request.getfixturevalue("nothing_runs")
     again = ran(f"{COMPARE} --out cmp --json")
     assert again.code == 0 and again.json == first.json
-    done = ran("resume cmp")
-    assert done.code == 5 and "repeat that compare command" in done.err
+    assert "repeat that compare command" in ran("resume cmp", code=5).err
 
 
 def test_compare_keeps_results_that_a_second_call_lacks(folder):
     ran(f"{COMPARE} --out cmp")
     before = Path("cmp/results.csv").read_bytes()
     fewer = f"compare 'anova-f:top=1 knn' 'mim:top=2 knn' on toy.csv {TWICE}"
-    done = ran(f"{fewer} --out cmp")
-    assert done.code == 5 and "lacks: other, `anova-f:top=5`" in done.err
+    assert "lacks: other, `anova-f:top=5`" in ran(f"{fewer} --out cmp", code=5).err
     assert Path("cmp/results.csv").read_bytes() == before
     assert not list(Path("cmp").glob("*mim*"))
     # One chain more loses nothing.
@@ -245,8 +242,7 @@ def test_compare_refuses_a_folder_of_another_protocol(folder):
     ran(f"{COMPARE} --out cmp")
 
     def refused(more: str, said: str) -> None:
-        done = ran(f"{COMPARE} {more}")
-        assert done.code == 5 and said in done.err
+        assert said in ran(f"{COMPARE} {more}", code=5).err
 
     refused("--out cmp --seed 5", "another request: its seed is 0, not 5")
     refused("--out cmp --memory 300MB", "of memory beside the table")
@@ -338,15 +334,14 @@ def test_what_a_stage_inside_cannot_meet_is_refused_before_any_work(folder, monk
 def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(folder):
     # 33 permutations are too few for the 0.03 of five columns, but not for that of two.
     text = "npfs:n=3,base=mim:top=1,permutations=33,alpha=0.03,correction=bonferroni"
-    done = ran(f"chain mim:top=2 {text} on toy.csv -q --no-out", code=0)
-    done = ran(f"chain {text} on toy.csv -q --no-out")
-    assert done.code == 2 and "permutations=34 or more" in done.err
+    ran(f"chain mim:top=2 {text} on toy.csv -q --no-out", code=0)
+    assert "permutations=34 or more" in ran(f"chain {text} on toy.csv -q --no-out", code=2).err
 
 
 def test_metrics_of_a_stability_study_take_parameters(folder):
     settings = ["canberra:depth=1", "canberra", "canberra:depth=2,best=smallest", "davis:penalty=2"]
     asked = " ".join(f"--metric {each}" for each in settings)
-    done = ran(f"stability mim:top=2 on toy.csv {asked} --n 5 -o s.h5", code=0)
+    ran(f"stability mim:top=2 on toy.csv {asked} --n 5 -o s.h5", code=0)
     record = load_run("s.h5")
     assert list(record.values) == settings and len(set(record.values.values())) == 4
     tables = record.stages[-1].selection.tables
@@ -360,8 +355,7 @@ def test_metrics_of_a_stability_study_take_parameters(folder):
         ("--metric canberra:dept=2", "no parameter 'dept'. Did you mean `depth`"),
         ("--metric canberra:depth=2 --metric canberra:depth=2", "canberra:depth=2 is given twice"),
     ):
-        done = ran(f"stability mim on toy.csv {wrong}")
-        assert done.code == 2 and said in done.err
+        assert said in ran(f"stability mim on toy.csv {wrong}", code=2).err
 
 
 def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, monkeypatch):
@@ -376,8 +370,7 @@ def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, monkey
     with monkeypatch.context() as patched:
         patched.setattr("fsframe.chains.request.write_run", full)
         ran(line, code=5)
-    done = ran("resume s.h5")
-    assert done.code == 0 and metric in done.out, done.err
+    assert metric in ran("resume s.h5", code=0).out
     assert load_run("s.h5").values == {metric: plain.values["lustgarten"]}
     for command in ("show s.h5", "audit s.h5", "verify s.h5", line):
         ran(command, code=0)

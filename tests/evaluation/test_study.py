@@ -123,8 +123,7 @@ def test_a_finished_study_is_shown_and_another_one_refused(small, monkeypatch):
     # Other seeds, and the same tables, chains and seeds on other folds.
     for other in (STUDY, (small / "study.toml").read_text().replace("folds = 3", "folds = 4")):
         (small / "study.toml").write_text(other)
-        done = ran("study study.toml -q")
-        assert done.code == 5 and "another study" in done.err
+        assert "another study" in ran("study study.toml -q", code=5).err
 
 
 def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(small):
@@ -137,8 +136,7 @@ def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(small):
     cells.mkdir()
     (cells / ".notes.json.partial").write_text("mine")
     (small / "toy" / "study.zip").unlink()
-    done = ran("study study.toml -q --overwrite")
-    assert done.code == 5 and "holds something else" in done.err
+    assert "holds something else" in ran("study study.toml -q --overwrite", code=5).err
     assert (cells / ".notes.json.partial").read_text() == "mine"
 
 
@@ -173,8 +171,7 @@ def test_files_that_the_study_has_not_written_are_left_alone(small):
     assert ran(line).code == 0 and Path("mine/references.bib").is_file()
     Path("mine/results.csv").write_text("edited\n")
     Path("mine/references.bib").unlink()
-    done = ran(line)
-    assert done.code == 5 and "holds results.csv" in done.err
+    assert "holds results.csv" in ran(line, code=5).err
     assert Path("mine/results.csv").read_text() == "edited\n"
     assert not Path("mine/references.bib").exists()
     done = ran("study mine/study.zip -o mine")
@@ -290,8 +287,7 @@ def test_a_study_that_declares_runs_without_end_or_is_compressed_is_refused(tmp_
 
 def test_the_shipped_example_can_be_run(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
-    done = ran("study examples/study/study.toml --dry-run", code=0)
-    assert "14 runs" in done.out
+    assert "14 runs" in ran("study examples/study/study.toml --dry-run", code=0).out
 
 
 @pytest.mark.parametrize(

@@ -281,11 +281,9 @@ def test_only_the_same_run_goes_on_from_a_stopped_one(telling, folder):
     table, moved, copy = (folder / name for name in ("table.csv", "moved.csv", "copy"))
     shutil.copy(table, moved)
     table.write_text(table.read_text().replace("ill", "sick"))
-    refused = fsframe(folder, "resume", RUN)
-    assert refused.code == 5 and "its data have SHA-256" in refused.err
+    assert "its data have SHA-256" in fsframe(folder, "resume", RUN, code=5).err
     table.unlink()
-    missing = fsframe(folder, "resume", RUN)
-    assert missing.code == 5 and "--data" in missing.err
+    assert "--data" in fsframe(folder, "resume", RUN, code=5).err
     shutil.copytree(folder / f"{RUN}.units", copy)
     expected = digests(folder, "resume", f"{RUN}.units/", "--data", "moved.csv")
     # Killed when its file was written; a command that is repeated goes on by itself.
@@ -307,8 +305,7 @@ def test_a_second_process_on_one_run_file_learns_who_holds_it(telling, folder):
     process = telling(*long)
     assert json.loads(process.stderr.readline())["event"] == "begin"
     for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
-        second = fsframe(folder, *command, code=5)
-        assert f"in use by process {process.pid}" in second.err
+        assert f"in use by process {process.pid}" in fsframe(folder, *command, code=5).err
     process.terminate()
     process.communicate()
     assert process.returncode == 143

@@ -217,8 +217,7 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
     table, chain, limited = folder / "table.csv", "mim:top=3", 200_000_000
     words = ["chain", chain, "on", "table.csv", "--memory", str(limited), "-o"]
     first = package.select(chain, table, out=folder / "function.h5", memory=limited)
-    again = fsframe(*words, "function.h5")
-    assert again.code == 0 and "already holds the result of this request" in again.err
+    assert "already holds the result of this request" in fsframe(*words, "function.h5", code=0).err
     fsframe(*words, "command.h5", code=0)
     out = folder / "command.h5"
     content = out.read_bytes()

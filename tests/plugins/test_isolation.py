@@ -103,8 +103,7 @@ def test_people_see_one_line_for_each_plugin_and_no_escape_sequence():
 
 
 def test_the_traceback_is_shown_when_asked_for():
-    done = fsframe("plugins", "--traceback", fakes=["fake_raises"])
-    assert "fake_raises.py" in done.out
+    assert "fake_raises.py" in fsframe("plugins", "--traceback", fakes=["fake_raises"]).out
     assert "fake_raises.py" not in fsframe("plugins", fakes=["fake_raises"]).out
 
 
@@ -170,8 +169,7 @@ def test_a_class_that_cannot_be_used_costs_only_its_own_name(method, complaint):
 
 
 def test_entries_of_unusable_classes_do_not_disturb_lists():
-    done = fsframe("methods", fakes=["fake_bad_classes"], code=0)
-    assert "fake-no-module" in done.out
+    assert "fake-no-module" in fsframe("methods", fakes=["fake_bad_classes"], code=0).out
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])

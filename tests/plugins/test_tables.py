@@ -194,10 +194,8 @@ sys.exit(main())
 
 def test_resume_asks_for_the_reader(folder):
     words = ["-c", _FULL, *CHAIN, "-o", "stopped.h5"]
-    stopped = python(*words, cwd=folder, fakes=["fake_tenths"], code=5)
-    assert "the disk is full" in stopped.err
-    without = fsframe("resume", "stopped.h5", cwd=folder)
-    assert without.code == 3 and "the reader 'tenths'" in without.err
+    assert "the disk is full" in python(*words, cwd=folder, fakes=["fake_tenths"], code=5).err
+    assert "the reader 'tenths'" in fsframe("resume", "stopped.h5", cwd=folder, code=3).err
     fsframe("resume", "stopped.h5", "-q", cwd=folder, fakes=["fake_tenths"], code=0)
     found, whole = load_run(folder / "stopped.h5"), load_run(folder / "run.h5")
     assert found.digests() == whole.digests()

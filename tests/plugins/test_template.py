@@ -96,8 +96,7 @@ def test_a_name_that_nobody_could_type_or_that_python_reserves_is_refused(name, 
 def test_nothing_is_written_over(tmp_path):
     (tmp_path / "fsframe-mine").mkdir()
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
-    done = fsframe("new-plugin", "mine", cwd=tmp_path, code=5)
-    assert "fsframe-mine already exists" in done.err
+    assert "fsframe-mine already exists" in fsframe("new-plugin", "mine", cwd=tmp_path, code=5).err
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 

@@ -149,8 +149,7 @@ def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):
     assert frames.sha256 == data.sha256
     # Run files store groups by name: their order in the file identifies no other table.
     for command in ("audit", "table"):
-        done = run(command, str(tmp_path / "r.h5"))
-        assert done.code == 0 and "no longer" not in done.err, done.err
+        assert "no longer" not in run(command, str(tmp_path / "r.h5"), code=0).err
     for text, told in (("f1,a\nf1,b\n", "two groups"), ("g1,a\n", "not features: 'g1'"),
                        ("f1\n", "line 1: 1 fields"), ("", "holds no feature groups")):  # fmt: skip
         path.write_text(text)
