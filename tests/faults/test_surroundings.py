@@ -16,30 +16,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.execution import process_start
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import units_folder
-from fsframe.table.dataset import Dataset
 from tests.command_line import python
 from tests.faults.forks import write_table
 from tests.same_process import fsframe
+from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
 
-CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
-
-
-@pytest.fixture
-def table() -> Dataset:
-    generator = np.random.default_rng(5)
-    X = generator.integers(0, 3, size=(40, 9)).astype(float)
-    y = (X[:, 2] > 0).astype(int)
-    return Dataset.from_arrays(X, y)
+TABLE = table()
 
 
 @pytest.fixture
@@ -67,21 +57,21 @@ def as_somebody() -> Iterator[None]:
         os.setegid(group)
 
 
-def test_a_read_only_folder_is_reported_before_any_work_starts(open_folder, table):
-    CHAIN.run(table)
+def test_a_read_only_folder_is_reported_before_any_work_starts(open_folder):
+    CHAIN.run(TABLE)
     folder = open_folder / "read-only"
     folder.mkdir()
     folder.chmod(0o555)
     work: list[object] = []
     with as_somebody(), pytest.raises(StoreError, match="no permission to write"):
-        CHAIN.run(table, out=folder / "run.h5", listener=work.append)
+        CHAIN.run(TABLE, out=folder / "run.h5", listener=work.append)
     folder.chmod(0o755)
     assert work == []
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder, table):
-    expected = CHAIN.run(table).digests()
+def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
+    expected = CHAIN.run(TABLE).digests()
     out = open_folder / "run.h5"
 
     def close_the_folder(progress):
@@ -89,20 +79,20 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder, tab
             units_folder(out).chmod(0o555)
 
     with as_somebody():
-        checkpoint = Request(chain=CHAIN, data=table, out=out).checkpoint()
+        checkpoint = Request(chain=CHAIN, data=TABLE, out=out).checkpoint()
         checkpoint._every = 0.0
         with pytest.raises(StoreError, match=r"no permission|Permission denied"):
-            CHAIN.run(table, out=out, checkpoint=checkpoint, listener=close_the_folder)
+            CHAIN.run(TABLE, out=out, checkpoint=checkpoint, listener=close_the_folder)
         units_folder(out).chmod(0o755)
-        again = Request(chain=CHAIN, data=table, out=out).checkpoint()
+        again = Request(chain=CHAIN, data=TABLE, out=out).checkpoint()
         assert again.n_parts >= 5
-        assert CHAIN.run(table, out=out, checkpoint=again).digests() == expected
+        assert CHAIN.run(TABLE, out=out, checkpoint=again).digests() == expected
     assert os.listdir(open_folder) == ["run.h5"]
 
 
 @pytest.mark.parametrize("step", [-86_400.0, +86_400.0, -1e9])
-def test_a_clock_that_jumps_changes_nothing(tmp_path, table, monkeypatch, step):
-    expected = CHAIN.run(table).digests()
+def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch, step):
+    expected = CHAIN.run(TABLE).digests()
     real, jumped = time.time, [0.0]
 
     def wrong() -> float:
@@ -111,40 +101,27 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, table, monkeypatch, step):
 
     monkeypatch.setattr(time, "time", wrong)
     out = tmp_path / "run.h5"
-
-    class Stop(Exception):
-        pass
-
-    def stop(progress):
-        if progress.done > 3:
-            raise Stop
-
     with pytest.raises(Stop):
-        CHAIN.run(table, out=out, listener=stop)
+        CHAIN.run(TABLE, out=out, listener=stop_late)
     assert units_folder(out).is_dir()
-    assert CHAIN.run(table, out=out).digests() == expected
+    assert CHAIN.run(TABLE, out=out).digests() == expected
     assert os.listdir(tmp_path) == ["run.h5"]
 
 
-def test_units_dated_in_the_future_or_the_past_are_as_good_as_any(tmp_path, table):
+def test_units_dated_in_the_future_or_the_past_are_as_good_as_any(tmp_path):
     out = tmp_path / "run.h5"
-
-    def stop(progress):
-        if progress.done > 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        CHAIN.run(table, out=out, listener=stop)
+    with pytest.raises(Stop):
+        CHAIN.run(TABLE, out=out, listener=stop_late)
     for number, entry in enumerate(sorted(units_folder(out).iterdir())):
         os.utime(entry, (0, 0) if number % 2 else (4e9, 4e9))
-    checkpoint = Request(chain=CHAIN, data=table, out=out).checkpoint()
+    checkpoint = Request(chain=CHAIN, data=TABLE, out=out).checkpoint()
     assert checkpoint.n_parts > 3
     assert checkpoint.notes == []
-    record = CHAIN.run(table, out=out, checkpoint=checkpoint)
-    assert record.digests() == CHAIN.run(table).digests()
+    record = CHAIN.run(TABLE, out=out, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(TABLE).digests()
 
 
-def test_a_folder_that_disappears_is_reported(tmp_path, table):
+def test_a_folder_that_disappears_is_reported(tmp_path):
     folder = tmp_path / "gone"
     folder.mkdir()
     out = folder / "run.h5"
@@ -154,7 +131,7 @@ def test_a_folder_that_disappears_is_reported(tmp_path, table):
             folder.rename(tmp_path / "elsewhere")
 
     with pytest.raises(StoreError, match="no folder"):
-        CHAIN.run(table, out=out, listener=remove)
+        CHAIN.run(TABLE, out=out, listener=remove)
     assert json.dumps(sorted(os.listdir(tmp_path))) == '["elsewhere"]'
 
 
