@@ -387,10 +387,13 @@ def closing(trial: Trial) -> None:
         for thread in threads:
             thread.join(30)
         time.sleep(0.2)
+        states = {
+            pid: Path(f"/proc/{pid}/stat") for pid in workers if Path(f"/proc/{pid}").exists()
+        }
         left = [
             pid
-            for pid in workers
-            if os.path.exists(f"/proc/{pid}") and system.process_status(pid)[0] not in "ZX"
+            for pid, state in states.items()
+            if state.read_text().rpartition(")")[2].split()[0] not in "ZX"
         ]
         trial.expect(not left and time.monotonic() - began < 30, f"{number}: {left} {len(futures)}")
 

@@ -257,7 +257,7 @@ def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(tmp_path, monkeyp
     held = checkpoint.FolderLock.take(tmp_path)
     monkeypatch.setattr(checkpoint, "lock_file", lambda descriptor: None)
     monkeypatch.setattr(checkpoint, "process_exists", lambda pid: None)
-    with pytest.raises(StoreError, match="If that process is gone, remove"):
+    with pytest.raises(StoreError, match="is in use by another run of this process"):
         checkpoint.FolderLock.take(tmp_path)
     held.release()
     checkpoint.FolderLock.take(tmp_path).release()
