@@ -62,48 +62,15 @@ class StageAudit:
         return self.verdict != "differs"
 
 
-def choose_stages(record: RunRecord, share: float, seed: int | None = None) -> list[int]:
-    """Draw the stages to recompute, and return their numbers.
-
-    Parameters
-    ----------
-    record : RunRecord
-    share : float
-        Between 0 and 1: share of the recorded seconds. At least one stage is drawn, and more as
-        long as they took no more than this share together.
-    seed : int, optional
-        From the operating system by default, so that the author of a file cannot predict it.
-
-    Raises
-    ------
-    RequestError
-        If `share` is out of range.
-    """
-    if not 0 < share <= 1:
-        raise RequestError(f"share must be above 0 and at most 1, not {share!r}")
-    order = np.random.default_rng(seed).permutation(len(record.stages)).tolist()
-    if share == 1:
-        return sorted(order)
-    left = share * sum(stage.seconds for stage in record.stages)
-    chosen = order[:1]
-    left -= record.stages[chosen[0]].seconds if chosen else 0.0
-    for number in order[1:]:
-        if record.stages[number].seconds <= left:
-            chosen.append(number)
-            left -= record.stages[number].seconds
-    return sorted(chosen)
-
-
 def audit_run(
     record: RunRecord,
     data: Dataset,
     run: Run,
-    stages: list[int] | None = None,
     *,
     memory: int | None = None,
     report: Callable[[StageAudit], None] | None = None,
 ) -> list[StageAudit]:
-    """Recompute stages of a run, each from the recorded results of the stages before it.
+    """Recompute the stages of a run, each from the recorded results of the stages before it.
 
     Parameters
     ----------
@@ -112,9 +79,6 @@ def audit_run(
         The table of the run.
     run : Run
         Threads and workers; the seed is taken from the record instead.
-    stages : list of int, optional
-        Numbers of the stages; all by default. A stage is recomputed with all of its resamples. If
-        all stages are recomputed, the tests of pairs in the file are repeated as well.
     memory : int, optional
         Memory limit in bytes. Methods choose their algorithm as in the run, or by this limit if the
         run file does not record how (docs/file-format.md, `request`).
@@ -137,10 +101,11 @@ def audit_run(
 
     Notes
     -----
-    Each stage starts from the recorded results of the earlier ones, so an altered stage is detected
-    by itself, and by the next stage if that depends on it. Files stored beside a table in parts are
-    not used: its values are read, coded and counted again. The comparison covers what the digest of
-    a stage covers (docs/file-format.md, section 4).
+    A stage is recomputed with all of its resamples; the tests of pairs in the file are repeated
+    too. Each stage starts from the recorded results of the earlier ones, so an altered stage is
+    detected by itself, and by the next stage if that depends on it. Files stored beside a table in
+    parts are not used: its values are read, coded and counted again. The comparison covers what the
+    digest of a stage covers (docs/file-format.md, section 4).
     """
     if data.in_parts:
         # Files stored beside the table prove nothing about its values.
@@ -178,11 +143,10 @@ def audit_run(
             if report is not None:
                 report(verdicts[-1])
 
-        paths, chosen = record.stage_paths(), range(len(chain.stages)) if stages is None else stages
-        for number in chosen:
+        for number, path in enumerate(record.stage_paths()):
             recorded = last_selection(record.stages[:number]) is not None
-            compare(paths[number], _stage_differences(record, chain, data, run, number), recorded)
-        if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
+            compare(path, _stage_differences(record, chain, data, run, number), recorded)
+        if record.pair_tests is not None:
             compare("/pair_tests", _test_differences(record, chain, data, run), recorded=True)
     return verdicts
 

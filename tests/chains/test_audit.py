@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains import request as requests
-from fsframe.chains.audit import TOLERANCE, audit_run, choose_stages
+from fsframe.chains.audit import TOLERANCE, audit_run
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, FsframeWarning, RequestError, StoreError
 from fsframe.method.run import Observer, Observers, Run
@@ -82,12 +82,12 @@ def test_algorithms_are_chosen_as_in_the_run(data):
 def test_an_altered_stage_is_found_by_itself(record, data):
     scores = np.array(record.stages[1].selection.scores)
     scores[record.stages[1].selection.selected[0]] *= 1 + 1e-12
-    result = audit_run(altered(record, 1, scores=scores), data, Run(), [1])
-    assert [(audit.verdict, audit.where) for audit in result] == [("differs", "scores")]
-    assert 0 < result[0].difference < 1e-11
+    result = audit_run(altered(record, 1, scores=scores), data, Run())[1]
+    assert (result.verdict, result.where) == ("differs", "scores")
+    assert 0 < result.difference < 1e-11
     kept = record.stages[0].selection
     fewer = altered(record, 0, selected=kept.selected[::-1])
-    assert audit_run(fewer, data, Run(), [0])[0].difference == np.inf
+    assert audit_run(fewer, data, Run())[0].difference == np.inf
 
 
 def test_rounding_is_distinguished_where_the_processor_was_another(record, data):
@@ -99,13 +99,13 @@ def test_rounding_is_distinguished_where_the_processor_was_another(record, data)
     first = record.stages[1].selection.selected[0]
     near[first] *= 1 + TOLERANCE / 10
     far[first] *= 1 + 1e3 * TOLERANCE
-    assert audit_run(altered(elsewhere, 1, scores=near), data, Run(), [1])[0].passed
-    verdict = audit_run(altered(elsewhere, 1, scores=far), data, Run(), [1])[0]
+    assert audit_run(altered(elsewhere, 1, scores=near), data, Run())[1].passed
+    verdict = audit_run(altered(elsewhere, 1, scores=far), data, Run())[1]
     assert (verdict.passed, verdict.where) == (False, "scores")
     # NaN is "not considered": a number in its place is no rounding.
     holed = scores.copy()
     holed[first] = np.nan
-    assert audit_run(altered(elsewhere, 1, scores=holed), data, Run(), [1])[0].difference == np.inf
+    assert audit_run(altered(elsewhere, 1, scores=holed), data, Run())[1].difference == np.inf
 
 
 def test_an_answer_of_no_stage_is_refused(record, tmp_path):
@@ -126,7 +126,6 @@ def test_tests_of_pairs_are_made_again(product):
     forged = attrs.evolve(made, tests=attrs.evolve(made.tests, p_values=p))
     verdict = audit_run(attrs.evolve(record, pair_tests=forged), product, Run())[-1]
     assert (verdict.verdict, verdict.where) == ("differs", "p_values")
-    assert len(audit_run(attrs.evolve(record, pair_tests=forged), product, Run(), [])) == 0
 
 
 def test_results_on_which_what_follows_fails_differ(product):
@@ -146,20 +145,6 @@ def test_another_table_or_chain_is_refused(record, data):
         audit_run(record, data.take_columns(np.arange(5)), Run())
     with pytest.raises(RequestError, match="does not have the stages of the file"):
         audit_run(attrs.evolve(record, chain="mim:top=3"), data, Run())
-
-
-def test_stages_are_drawn_within_the_share_of_time(record):
-    seconds = (1.0, 2.0, 96.0, 1.0)
-    stages = [attrs.evolve(s, seconds=t) for s, t in zip(record.stages, seconds, strict=True)]
-    timed = attrs.evolve(record, stages=stages)
-    assert choose_stages(timed, 1.0) == [0, 1, 2, 3]
-    for share, most in ((0.05, (0, 1, 3)), (0.018, (0,))):
-        drawn = {tuple(choose_stages(timed, share, seed)) for seed in range(40)}
-        assert {(2,), most} <= drawn
-        assert all(len(n) == 1 or sum(seconds[k] for k in n) <= 100 * share for n in drawn)
-    assert choose_stages(timed, 0.05, 3) == choose_stages(timed, 0.05, 3)
-    with pytest.raises(RequestError, match="share must be above 0"):
-        choose_stages(timed, 0.0)
 
 
 def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path: Path) -> None:

@@ -210,13 +210,6 @@ def _json_object(text: str) -> dict[str, Any]:
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, metavar="[on DATA]")
-@option(
-    "--share",
-    "Recompute a random choice of stages that took at most this share of the run's time; at least "
-    "one stage.",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-)
 @option("--workers", "Worker processes. [default: none]", type=COUNT)
 @option(
     "--memory",
@@ -225,7 +218,7 @@ def _json_object(text: str) -> dict[str, Any]:
 )
 @reading_options
 def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any) -> None:
-    """Recompute stages of a finished run and compare them with its file.
+    """Recompute the stages of a finished run and compare them with its file.
 
     Each stage starts from the stored results of the stages before it, on the table of the run, with
     its seed. On the same processor and libraries every bit must be equal; elsewhere numbers may
@@ -235,18 +228,17 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
     \b
     Examples:
       fsframe audit examples/parkinsons.immigrate-npfs.h5
-      fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv --share 0.2
+      fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv
     """
-    from fsframe.chains.audit import StageAudit, audit_run, choose_stages
+    from fsframe.chains.audit import StageAudit, audit_run
     from fsframe.method.run import Run
 
     table = table_after_on(words, example := "fsframe audit RUN.h5 on DATA")
     path, record = open_run(run)
     source = source_of_run(record, path, table, example)
     data = table_of_run(record, source, **reading_arguments(**options))
-    chosen = choose_stages(record, options["share"])
-    took = sum(record.stages[number].seconds for number in chosen)
-    stages = f"{len(chosen)} of {counted(len(record.stages), 'stage')}"
+    took = sum(stage.seconds for stage in record.stages)
+    stages = counted(len(record.stages), "stage")
     say(f"{path}: recomputing {stages}, which took {took:.2f} s in the run", err=True)
     failed: list[str] = []
 
@@ -258,7 +250,7 @@ def audit(run: str, words: tuple[str, ...], workers: int | None, **options: Any)
     with execution.open_engine("processes" if workers else None, workers) as engine:
         stoppable(
             lambda: audit_run(
-                record, data, Run(executor=engine), chosen, memory=options["memory"], report=report
+                record, data, Run(executor=engine), memory=options["memory"], report=report
             ),
             lambda number: stop_command(number, engine),
         )
