@@ -29,7 +29,7 @@ from fsframe.method.selection import Selection
 from fsframe.storage.encoding import numeric_differences
 from fsframe.storage.unit_bytes import pack, unpack
 from fsframe.storage.unit_files import (
-    NAMES,
+    MANIFEST,
     Manifest,
     Place,
     Unit,
@@ -310,17 +310,17 @@ class Checkpoint:
             stored = Manifest.of_folder(self.folder)
         except StoreError as error:
             if numbered:
-                raise self._unknown_run_error(f"{error}, and so is its copy", numbered) from error
+                raise self._unknown_run_error(str(error), numbered) from error
+            # It may be a link, through which nothing is to be written.
+            _remove(self.folder / MANIFEST)
             stored = None
-            self._remove_manifests()
         if stored is not None:
             reasons = stored.differences(manifest, mixed=mixed)
             if reasons:
                 raise self._other_run_error(reasons, stored.differences(manifest, mixed=True))
-            self._mend_manifests(stored)
             self._mix(stored, manifest, max(numbered, default=0))
         elif numbered:
-            raise self._unknown_run_error("its manifest and the copy of it are missing", numbered)
+            raise self._unknown_run_error("its manifest is missing", numbered)
         else:
             manifest.keep(self.folder)
         self._sweep()
@@ -341,23 +341,6 @@ class Checkpoint:
             f"which run they belong to: {reason}. They were left unchanged: restore `manifest`, "
             "choose another run file (--out), or discard them (--restart, restart=True)"
         )
-
-    def _mend_manifests(self, stored: Manifest) -> None:
-        """Write the manifest or its copy again if it is damaged or missing."""
-        for name in NAMES:
-            path = self.folder / name
-            try:
-                Manifest.read(path)
-            except StoreError as error:
-                if path.exists():
-                    self.notes.append(f"{error}; it was written again from its copy")
-                _remove(path)
-        stored.keep(self.folder)
-
-    def _remove_manifests(self) -> None:
-        # The manifest itself goes last: units without one would belong to no known run.
-        for name in reversed(NAMES):
-            _remove(self.folder / name)
 
     def _other_run_error(self, reasons: list[str], others: list[str]) -> StoreError:
         if others:
@@ -382,7 +365,7 @@ class Checkpoint:
             if last > (earlier[-1][0] if earlier else 0):
                 earlier = (*earlier, (last, stored.numerics))
             joint = attrs.evolve(stored, numerics=now, software=manifest.software, earlier=earlier)
-            joint.keep(self.folder, replace=True)
+            joint.keep(self.folder)
         for _, numerics in earlier:
             self.mixed += [
                 each for each in numeric_differences(numerics, now) if each not in self.mixed
@@ -519,13 +502,13 @@ class Checkpoint:
         self._places.clear()
         for path in (*self._unit_files().values(), *self.folder.glob("damaged-units-[0-9]*")):
             _remove(path)
-        self._remove_manifests()
+        _remove(self.folder / MANIFEST)
 
     def _abandon(self) -> None:
         self._closed = True
         with contextlib.suppress(StoreError):
             if not self._unit_files():
-                self._remove_manifests()
+                _remove(self.folder / MANIFEST)
         self._lock.release()
         # Only if empty: other files in it are not ours.
         with contextlib.suppress(OSError):

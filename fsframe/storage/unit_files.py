@@ -39,8 +39,8 @@ from fsframe.table.frozen_table import declared_roles
 from fsframe.table.roles import ROLES
 from fsframe.text import printable
 
-NAMES = ("manifest", "manifest-copy")
-"""File names of the manifest and of its copy."""
+MANIFEST = "manifest"
+"""Name of the file that holds the manifest, without which units are useless."""
 _MANIFEST_HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 SOFTWARE = ("fsframe", "numpy", "scipy", "numba")
@@ -182,39 +182,19 @@ class Manifest:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise StoreError(f"{path} is not the manifest of a run: {error}") from None
 
-    def keep(self, folder: Path, *, replace: bool = False) -> None:
-        """Write the manifest and its copy to the folder, where missing or with `replace`.
-
-        Units are useless without one. Each file is replaced whole, so that one of the two is always
-        sound.
-        """
+    def keep(self, folder: Path) -> None:
+        """Write the manifest to the folder, whose lock the caller holds, in place of another."""
         # ASCII: file names that are not UTF-8 survive.
         body = json.dumps(attrs.asdict(self, recurse=False), default=dict, indent=1).encode()
         digest = hashlib.sha256(body).hexdigest()
         content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
-        # The first name decides whether a folder holds a run, so it comes last.
-        for name in reversed(NAMES):
-            if replace or not (folder / name).is_file():
-                # The caller holds the lock of the folder.
-                place_file(folder / name, content, overwrite=True)
+        place_file(folder / MANIFEST, content, overwrite=True)
 
     @classmethod
     def of_folder(cls, folder: Path) -> Manifest | None:
-        """The manifest that a folder holds, from its copy if need be; None if there is none.
-
-        StoreError if there is one, but neither it nor its copy can be read.
-        """
-        failed: StoreError | None = None
-        for name in NAMES:
-            if not os.path.lexists(folder / name):
-                continue
-            try:
-                return cls.read(folder / name)
-            except StoreError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
-        return None
+        """The manifest that a folder holds, None if there is none; StoreError if it is damaged."""
+        path = folder / MANIFEST
+        return cls.read(path) if os.path.lexists(path) else None
 
     @classmethod
     def _from_json(cls, content: Any) -> Manifest:

@@ -109,9 +109,8 @@ def _manifest(folder: Path) -> Manifest:
         manifest = Manifest.of_folder(folder)
     except StoreError as error:
         raise StoreError(
-            f"{error}, and so is its copy, so it is not known which run {folder} belongs to: "
-            "restore `manifest`, or repeat the original command with --restart, which discards "
-            "what was finished"
+            f"{error}, so it is not known which run {folder} belongs to: restore `manifest`, or "
+            "repeat the original command with --restart, which discards what was finished"
         ) from error
     if manifest is None:
         raise StoreError(

@@ -18,7 +18,7 @@ from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import Checkpoint, units_folder
-from fsframe.storage.unit_files import NAMES, Manifest, Unit, call_key
+from fsframe.storage.unit_files import Manifest, Unit, call_key
 from tests.storage.units.interrupted import CHAIN, MANIFEST, Stop, stop_late, table
 
 
@@ -143,53 +143,33 @@ def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
     ends(interrupted, checkpoint=checkpoint)
 
 
-@pytest.mark.parametrize("name", ["manifest", "manifest-copy"])
-@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
-def test_a_damaged_manifest_costs_no_unit(interrupted, name, how):
-    path = units_folder(interrupted) / name
-    content = path.read_bytes()
-    with Request(chain=CHAIN, data=table(), out=interrupted).checkpoint() as before:
-        whole = before.n_parts
-    path.unlink()
-    if how != "gone":
-        path.write_bytes(content[:-1] if how == "cut" else b"F" + content[1:])
-    checkpoint = Request(chain=CHAIN, data=table(), out=interrupted).checkpoint()
-    assert checkpoint.n_parts == whole
-    assert path.read_bytes() == content
-    assert [name in note for note in checkpoint.notes] == ([] if how == "gone" else [True])
-    ends(interrupted, checkpoint=checkpoint)
-
-
 def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
     folder = units_folder(interrupted)
     units = sorted(folder.glob("units-*"))
-    for name in ("manifest", "manifest-copy"):
-        (folder / name).write_bytes((folder / name).read_bytes()[:-1])
-    with pytest.raises(StoreError, match=r"is damaged.*and so is its copy.*--restart"):
+    manifest = folder / "manifest"
+    manifest.write_bytes(manifest.read_bytes()[:-1])
+    with pytest.raises(StoreError, match=r"is damaged.*--restart"):
         CHAIN.run(table(), out=interrupted)
-    for name in ("manifest", "manifest-copy"):
-        (folder / name).unlink()
+    manifest.unlink()
     with pytest.raises(StoreError, match=f"holds {len(units)} files? of finished units"):
         CHAIN.run(table(), out=interrupted)
     assert sorted(folder.glob("units-*")) == units
     ends(interrupted, restart=True)
 
 
-def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
+def test_a_damaged_manifest_without_a_unit_is_in_nobodys_way(out):
     folder = units_folder(out)
     folder.mkdir()
-    for name in ("manifest", "manifest-copy"):
-        (folder / name).write_bytes(b"nothing")
+    (folder / "manifest").write_bytes(b"nothing")
     ends(out)
 
 
-def test_a_run_that_finds_damaged_manifests_without_a_unit_writes_its_own(out):
+def test_a_run_that_finds_a_damaged_manifest_without_a_unit_writes_its_own(out):
     folder = units_folder(out)
     folder.mkdir()
-    for name in NAMES:
-        (folder / name).write_bytes(b"nothing")
+    (folder / "manifest").write_bytes(b"nothing")
     with Checkpoint.open(out, MANIFEST):
-        assert [Manifest.read(folder / name) for name in NAMES] == [MANIFEST, MANIFEST]
+        assert Manifest.read(folder / "manifest") == MANIFEST
 
 
 def test_a_second_run_on_one_run_file_learns_who_holds_it(out):
