@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-import math
-import re
-from collections.abc import Collection, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,152 +20,76 @@ from fsframe.storage.spec import NUMBER_TYPES, require
 from fsframe.table.arrays import freeze
 from fsframe.text import are_texts
 
-_MAGIC = b"fsframe-arrays 1\n\0"
-# NumPy has no room for texts of 2³¹ bytes.
-_TEXT = re.compile(r"U[1-9][0-9]{0,7}")
-_DIMENSIONS = 8
-# Computing the name of a dtype takes time.
-_NAMES = {np.dtype(name): name for name in sorted(NUMBER_TYPES)}
-# In smaller arrays, short forms are not worth a check.
-_SHORT_FROM = 16
-
-MOST_BYTES = 8 * 1024**3
-"""Limit on the bytes of the unpacked arrays, as in a run file."""
-
 
 def pack(arrays: Mapping[str, Any], meta: Any = None) -> bytes:
     """`arrays` of numbers, truth values or texts, and the JSON value `meta`, as bytes.
 
-    Equal input gives equal bytes. StoreError if an array is of another type, such as objects.
+    They are an archive of NumPy (``.npz``), whose first array is JSON as UTF-8. Equal input gives
+    equal bytes. StoreError if an array is of another type, such as objects.
 
     >>> import numpy as np
     >>> arrays, meta = unpack(pack({"x": np.array([1.5, -0.0])}, {"why": "σ"}))
     >>> arrays["x"], meta
     (array([ 1.5, -0. ]), {'why': 'σ'})
     """
-    entries, payloads = [], []
-    for name, value in arrays.items():
-        array = np.asarray(value)
-        kind = _type_of(array, name)
-        form, payload = _payload(array, kind)
-        entries.append([name, kind, list(array.shape), form])
-        payloads.append(payload)
+    listed = [_native(np.asarray(value, order="C"), name) for name, value in arrays.items()]
     header = json.dumps(
-        {"arrays": entries, "meta": meta}, ensure_ascii=False, allow_nan=False,
+        {"names": [*arrays], "meta": meta}, ensure_ascii=False, allow_nan=False,
         separators=(",", ":"),
     ).encode()  # fmt: skip
-    return b"".join([_MAGIC, len(header).to_bytes(8, "little"), header, *payloads])
+    file = io.BytesIO()
+    np.savez(file, np.frombuffer(header, np.uint8), *listed)
+    return file.getvalue()
 
 
-def unpack(
-    content: bytes | memoryview, most: int = MOST_BYTES
-) -> tuple[dict[str, NDArray[Any]], Any]:
+def unpack(content: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
     """The arrays and the JSON value in `content`, which may be untrusted.
 
-    StoreError if it is anything but the whole and exact output of `pack`, or its arrays take more
-    than `most` bytes.
+    StoreError if it is not what `pack` makes.
     """
-    view = memoryview(content)
-    start = len(_MAGIC) + 8
-    ours = bytes(view[: len(_MAGIC)]) == _MAGIC and len(view) >= start
-    require(ours, "it is not a packet of arrays")
-    length = int.from_bytes(view[len(_MAGIC) : start], "little")
-    require(length <= len(view) - start, "its header is cut short")
-    entries, meta = _header(bytes(view[start : start + length]))
-    place, left = start + length, most
-    arrays: dict[str, NDArray[Any]] = {}
-    for entry in entries:
-        name, dtype, shape, form = _entry(entry)
-        require(name not in arrays, "it holds two arrays of one name")
-        size = math.prod(shape)
-        left -= size * dtype.itemsize
-        require(left >= 0, f"its arrays unfold to more than {most} bytes")
-        stored = (size if form == "raw" else 1) * dtype.itemsize
-        require(stored <= len(view) - place, "it is cut short")
-        arrays[name] = _array(view[place : place + stored], dtype, shape, form)
-        place += stored
-    require(place == len(view), "it is too long")
-    return arrays, meta
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            members = archive.zip.infolist()
+            plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+            require(plain, "its arrays are compressed")
+            header, *arrays = (archive[name] for name in archive.files)
+        outer = json_value(header.tobytes())
+    except StoreError:
+        raise
+    # Whatever NumPy, zipfile and JSON raise about bytes that may be anything.
+    except Exception as error:
+        raise StoreError(f"it is not a packet of arrays: {error}") from None
+    whole = isinstance(outer, dict) and set(outer) == {"names", "meta"}
+    require(whole, "its header lacks names or meta")
+    names = outer["names"]
+    fits = are_texts(names) and len(set(names)) == len(names) == len(arrays)
+    require(fits, "its header does not name each array once")
+    return {name: _sound(array, name) for name, array in zip(names, arrays, strict=True)}, outer[
+        "meta"
+    ]
 
 
-def _type_of(array: NDArray[Any], name: str) -> str:
-    if array.dtype.kind == "U":
-        return f"U{max(1, array.dtype.itemsize // 4)}"
-    known = _NAMES.get(array.dtype) or array.dtype.name
+def _sound(array: Any, name: str) -> NDArray[Any]:
+    """An array of a packet, if it is one that `pack` keeps and its bytes mean something."""
+    require(isinstance(array, np.ndarray), "it holds something that is no array")
+    array = _native(array, name)
+    flat = array.reshape(-1)
+    truth = flat.dtype.kind != "b" or flat.view(np.uint8).max(initial=0) <= 1
+    require(truth, "it holds truth values other than 0 and 1")
+    points = flat.view(np.uint32) if flat.dtype.kind == "U" else np.empty(0, np.uint32)
+    wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))
+    require(not wrong.any(), "it holds text that is not Unicode")
+    return array
+
+
+def _native(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """The array in the machine's byte order; StoreError if no run could hold its type."""
     require(
-        known in NUMBER_TYPES,
+        array.dtype.kind == "U" or array.dtype.name in NUMBER_TYPES,
         f"cannot keep {name}: a run cannot hold arrays of {array.dtype}; a method may return "
         "truth values, whole numbers, 32- or 64-bit floats and text",
     )
-    return known
-
-
-def _dtype(kind: str) -> np.dtype[Any]:
-    return np.dtype(kind).newbyteorder("<")
-
-
-def _payload(array: NDArray[Any], kind: str) -> tuple[str, bytes]:
-    flat = np.ascontiguousarray(array, dtype=_dtype(kind)).ravel()
-    if flat.size >= _SHORT_FROM:
-        cells = flat.view(np.uint8).reshape(flat.size, -1)
-        if (cells == cells[0]).all():
-            return "same", cells[0].tobytes()
-        span = int(flat[-1]) - int(flat[0]) if kind == "int64" else -1
-        if span == flat.size - 1 and (np.diff(flat) == 1).all():
-            return "count", flat[:1].tobytes()
-    return "raw", flat.tobytes()
-
-
-def _header(raw: bytes) -> tuple[list[Any], Any]:
-    try:
-        header = json_value(raw)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"its header is not JSON: {error}") from None
-    whole = isinstance(header, dict) and set(header) == {"arrays", "meta"}
-    require(whole, "its header lacks arrays or meta")
-    require(isinstance(header["arrays"], list), "its header has no list of arrays")
-    return header["arrays"], header["meta"]
-
-
-def _entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
-    known = isinstance(entry, list) and len(entry) == 4
-    require(known, "its header describes an array in another way")
-    name, kind, shape, form = entry
-    texts = isinstance(name, str) and isinstance(kind, str)
-    require(texts, "its header has a name or type that is not text")
-    allowed = kind in NUMBER_TYPES or _TEXT.fullmatch(kind)
-    require(allowed, f"its header names a type that is not allowed: {kind[:20]!r}")
-    few = isinstance(shape, list) and len(shape) <= _DIMENSIONS
-    require(few, f"its header gives an array more than {_DIMENSIONS} dimensions")
-    whole = all(type(length) is int and 0 <= length < 1 << 62 for length in shape)
-    require(whole, "its header gives an array a length that is not a whole number")
-    fits = form in ("raw", "same") or (form == "count" and kind == "int64")
-    require(fits, "its header gives an array a form that is not allowed")
-    there = form == "raw" or 0 not in shape
-    require(there, "its header gives an array without elements an element")
-    return name, _dtype(kind), tuple(shape), form
-
-
-def _array(
-    raw: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], form: str
-) -> NDArray[Any]:
-    # A copy: aligned, in the machine's byte order, and free of the buffer.
-    values = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
-    truth = dtype.kind != "b" or values.view(np.uint8).max(initial=0) <= 1
-    require(truth, "it holds truth values other than 0 and 1")
-    points = values.view(np.uint32) if dtype.kind == "U" else np.empty(0, np.uint32)
-    wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))
-    require(not wrong.any(), "it holds text that is not Unicode")
-    if form == "same":
-        return np.full(shape, values[0], dtype=values.dtype)
-    if form == "count":
-        size, first = math.prod(shape), int(values[0])
-        require(first + size <= 1 << 63, "it counts beyond 64 bits")
-        # From zero, since a stop of 2^63 does not fit into 64 bits.
-        counted = np.arange(size, dtype=np.int64)
-        counted += first
-        return counted.reshape(shape)
-    return values.reshape(shape)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -278,6 +202,19 @@ def _no_scores(n_features: int) -> NDArray[np.float64]:
     return freeze(np.full(n_features, np.nan))
 
 
+@lru_cache(maxsize=4)
+def _every_column(n_features: int) -> NDArray[np.int64]:
+    return freeze(np.arange(n_features, dtype=np.int64))
+
+
+_USUAL: dict[str, Callable[[int], NDArray[Any]]] = {
+    "scores": _no_scores,
+    "features_in": _every_column,
+}
+"""Long arrays of most selections on resamples, by name, for their length: only that is kept."""
+_MOST_FEATURES = 1 << 30
+
+
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     """Selections, and a JSON value, as bytes; StoreError for arrays that no run file could hold.
 
@@ -287,8 +224,15 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     (array([1]), ('weak',))
     """
     arrays = stack([selection_arrays(selection) for selection in selections])
+    usual = {name: array.size for name, array in arrays.items() if _is_usual(name, array)}
+    given = {name: array for name, array in arrays.items() if name not in usual}
     heads = [_head(selection) for selection in selections]
-    return pack(arrays, {"selections": heads, "meta": meta})
+    return pack(given, {"selections": heads, "usual": usual, "meta": meta})
+
+
+def _is_usual(name: str, array: NDArray[Any]) -> bool:
+    make = _USUAL.get(name.partition("/")[2])
+    return make is not None and same_bits(array, make(array.size))
 
 
 def _head(selection: Selection) -> list[Any]:
@@ -298,7 +242,7 @@ def _head(selection: Selection) -> list[Any]:
 
 
 def unpack_selections(
-    content: bytes | memoryview, shape: tuple[int, int] | None = None
+    content: bytes, shape: tuple[int, int] | None = None
 ) -> tuple[list[Selection], Any]:
     """The Selections in `content`, which may be untrusted, and the JSON value.
 
@@ -306,10 +250,17 @@ def unpack_selections(
     Selection does not fit a table of (n_features, n_samples) `shape`.
     """
     arrays, outer = unpack(content)
-    known = isinstance(outer, dict) and set(outer) == {"selections", "meta"}
+    known = isinstance(outer, dict) and set(outer) == {"selections", "usual", "meta"}
     require(known, "it does not hold selections")
-    heads = outer["selections"]
+    heads, usual = outer["selections"], outer["usual"]
     require(isinstance(heads, list), "it has no list of selections")
+    require(isinstance(usual, dict), "it has no lengths of usual arrays")
+    for name, size in usual.items():
+        make = _USUAL.get(name.partition("/")[2])
+        sound = type(size) is int and 0 <= size <= _MOST_FEATURES and name not in arrays
+        if make is None or not sound:
+            raise StoreError(f"it leaves out an array that is not a usual one: {name[:40]!r}")
+        arrays[name] = make(size)
     grouped = unstack(arrays, len(heads))
     selections = [_selection(h, g) for h, g in zip(heads, grouped, strict=True)]
     for selection in selections if shape is not None else ():
