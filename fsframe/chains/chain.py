@@ -26,11 +26,9 @@ from fsframe.method.run import Cost, Progress, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import filled, wraps_left
-from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.storage.spec import Limits
 from fsframe.table.dataset import Dataset
-from fsframe.text import html_block, html_table
 
 if TYPE_CHECKING:
     import os
@@ -128,21 +126,6 @@ class Chain:
 
     def __repr__(self) -> str:
         return f"Chain.parse({str(self)!r})"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [
-                stage.name,
-                "classifier" if isinstance(stage.method, Classifier) else "selector",
-                ", ".join(
-                    f"{name}={format_value(value)}"
-                    for name, value in stage.method.values().items()
-                    if value is not None
-                ),
-            ]
-            for stage in self.stages
-        ]
-        return html_block(f"Chain {self}", (), html_table(["stage", "kind", "parameters"], rows))
 
     def check_request(self, data: Dataset) -> None:
         """Raise the errors that stages would raise on `data`, before any stage runs.

@@ -17,7 +17,7 @@ from fsframe.method.ranking import rank_by_score
 from fsframe.table.arrays import arrays, axes_by_name, floats, freeze, indices, places_among
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, unequal_share
-from fsframe.text import html_block, html_table, listed
+from fsframe.text import listed
 
 __all__ = ["Donors", "Pair", "PairWeights", "Selection", "rank_by_score"]
 
@@ -243,9 +243,6 @@ def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple
     return [(float(values[j]), int(counts[j])) for j in order]
 
 
-_SHOWN = 20
-
-
 def _texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
@@ -322,20 +319,6 @@ class Selection:
     def __repr__(self) -> str:
         kept = listed([str(column) for column in self.selected.tolist()], most=10)
         return f"<Selection: {'; '.join([*self._facts(), *([f'columns {kept}'] if kept else [])])}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [str(rank), str(column), f"{self.scores[column]:.4g}"]
-            for rank, column in enumerate(self.selected[:_SHOWN].tolist(), start=1)
-        ]
-        more = self.selected.size - len(rows)
-        facts = [*self._facts()[1:], *(f"warning: {warning}" for warning in self.warnings)]
-        return html_block(
-            f"Selection: {self._facts()[0]}",
-            facts,
-            html_table(["rank", "column", "score"], rows, right={0, 1, 2}),
-            f"<div>… and {more} more</div>" if more > 0 else "",
-        )
 
     def _facts(self) -> list[str]:
         """Number of kept columns, and further contents, one phrase each."""

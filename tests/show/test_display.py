@@ -145,7 +145,6 @@ def test_a_dataset_shows_its_shape_label_and_groups():
 def test_a_chain_shows_the_text_that_makes_it():
     chain = fsframe.Chain.parse("mim:top=2 npfs:n=10,null=published")
     assert eval(repr(chain), {"Chain": fsframe.Chain}) == chain
-    assert "top=2" in chain._repr_html_()
 
 
 def test_a_selection_and_a_record_fit_on_a_few_lines(record):
@@ -169,9 +168,8 @@ def test_a_plain_record_does_what_its_result_does(record, tmp_path):
 
 def test_pages_of_a_notebook_obey_no_name():
     data = toy((HOSTILE, "b", "c"))
-    chain = fsframe.Chain.parse("mim:top=2")
-    run = chain.run(data)
-    for shown in (data, chain, run, run.stages[-1].selection):
+    run = fsframe.Chain.parse("mim:top=2").run(data)
+    for shown in (data, run):
         page = shown._repr_html_()
         assert "<script" not in page and "\x1b" not in page
         assert page.count("<div") == page.count("</div")
