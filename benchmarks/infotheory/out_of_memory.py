@@ -1,4 +1,4 @@
-"""A table larger than memory: 5,000 × 200,000 bytes on disk, read by columns, within 1 GB.
+"""A table larger than memory: 5,000 × 200,000 bytes on disk, read in parts, within 1 GB.
 
     python benchmarks/infotheory/out_of_memory.py [--folder /some/where] [--columns 200000]
 
@@ -44,7 +44,9 @@ def write_table(path: Path, rows: int, columns: int, levels: int = 3) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, rows)
     with h5py.File(path, "w") as file:
-        table = file.create_dataset("X", (rows, columns), "u1", chunks=(rows, min(64, columns)))
+        table = file.create_dataset(
+            "X", (rows, columns), "u1", chunks=(min(256, rows), min(4096, columns))
+        )
         for start in range(0, columns, 4096):
             width = min(4096, columns - start)
             block = rng.integers(0, levels, (rows, width), dtype=np.uint8)

@@ -129,16 +129,10 @@ class NpzArrays(contextlib.AbstractContextManager["NpzArrays"]):
             check_size(8 * math.prod(shape), f"{self._path}: array {name!r} of shape {shape}")
 
 
-LARGE = 2 * 1024**3
-"""Bytes as float64 above which the features of an HDF5 file stay on disk."""
-
-
 def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
 
-    The features of an HDF5 file stay on disk if ``form.in_memory`` is False, or if it is None and
-    they would take more than `LARGE` bytes as float64. Values equal to a code in ``form.na``
-    become NaN.
+    Values equal to a code in ``form.na`` become NaN.
 
     Raises
     ------
@@ -153,9 +147,7 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
 
         opened = Hdf5Arrays
     with opened(path) as file:
-        X = _left_on_disk(file, path, x, form.in_memory) if kind == "hdf5" else None
-        if X is None:
-            X = file.array(x)
+        X = file.array(x)
         if X is None:
             raise DataError(
                 f"{path} has no features {x!r}; it holds {file.listing()}: name one (x=…, --x)"
@@ -167,9 +159,7 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
             )
         labels, texts = file.array(y), file.array(names)
         way = f"it holds {file.listing()}: name one (y=…, --y)"
-    codes = Missing(form.na).numbers
-    if codes:
-        X = without_codes(X, codes) if isinstance(X, np.ndarray) else X.with_codes(tuple(codes))
+    X = without_codes(X, Missing(form.na).numbers)
     given = None if texts is None else _names(texts, names, X.shape[1], path)
     if labels is not None:
         labels = _label(labels, y, X.shape, path)
@@ -177,17 +167,6 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     return ArrayTable(
         path=path, X=X, y=labels, names=given, label_name=label_name, without_label=way
     )
-
-
-def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> Any:
-    form = None if in_memory else file.table_form(name)
-    if form is None or 0 in form[0]:
-        return None
-    if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
-        return None
-    from fsframe.table.hdf5 import Hdf5Columns
-
-    return Hdf5Columns.of(path, name, *form)
 
 
 def _names(array: NDArray[Any], where: str, n_features: int, path: Path) -> tuple[str, ...]:

@@ -175,7 +175,7 @@ def assembled(
     taken = table.take(columns, beside, place)
     X, cells = taken.X, dict[int, Any](taken.texts)
     if layout.orders:
-        X = _writable(X, table)
+        X = _writable(X)
     warnings: list[str] = []
     at = {column: k for k, column in enumerate(columns)}
     undeclared = [c for c in taken.bad if not mask[at[c]] and c not in layout.orders]
@@ -267,13 +267,8 @@ def assembled(
 _PADDED = "without the zeros in front"
 
 
-def _writable(X: Any, table: Table) -> NDArray[Any]:
+def _writable(X: Any) -> NDArray[Any]:
     """The features, in memory, so that ranks can be written into them."""
-    if hasattr(X, "read") and not hasattr(X, "take_rows"):
-        raise DataError(
-            f"{table.what}: columns of a table that stays in its file cannot be ranked; read it "
-            "into memory (in_memory=True)"
-        )
     dense = X.read(0, X.shape[1]) if hasattr(X, "read") else X
     fit = dense.flags.writeable and dense.dtype != np.int8
     return dense if fit else np.array(dense, dtype=np.float64)

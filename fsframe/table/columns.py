@@ -219,12 +219,11 @@ def check_names(
 
 
 def check_finite(
-    X: NDArray[Any], where: Callable[[int, int], str], *, first: int = 0, takes_codes: bool = True
+    X: NDArray[Any], where: Callable[[int, int], str], *, takes_codes: bool = True
 ) -> None:
     """Raise DataError, naming the first, if a value is infinite or too large.
 
-    `first` is the place of the first column in the table; `takes_codes` says whether codes of
-    missing values can be given.
+    `takes_codes` says whether codes of missing values can be given.
     """
     wrong = too_large(X)
     if wrong is not None:
@@ -234,7 +233,7 @@ def check_finite(
         columns = np.flatnonzero(wrong.any(axis=0))
         if len(columns) > 1:
             others += f" in {len(columns)} columns"
-        place, value = where(int(row), first + int(column)), float(X[row, column])
+        place, value = where(int(row), int(column)), float(X[row, column])
         if np.isinf(value):
             way = "or make it missing"
             if takes_codes:
@@ -403,13 +402,7 @@ class FeatureReview:
 _BLOCK = 1 << 22
 
 
-def feature_warnings(
-    X: Any,
-    names: Sequence[str],
-    *,
-    takes_codes: bool,
-    where: Callable[[int, int], str] | None,
-) -> list[str]:
+def feature_warnings(X: Any, names: Sequence[str], *, takes_codes: bool) -> list[str]:
     """Warnings about the columns of a table.
 
     Parameters
@@ -419,8 +412,6 @@ def feature_warnings(
     names : sequence of str
     takes_codes : bool
         As for `check_finite`.
-    where : callable, optional
-        As for `check_finite`, which is called only if this is not None.
     """
     review = FeatureReview()
     n_samples, n_features = X.shape
@@ -432,8 +423,6 @@ def feature_warnings(
         block = np.asarray(column_block(X, start, stop))
         if not kept:
             block = block.astype(np.float64)
-        if where is not None and block.dtype.kind == "f":
-            check_finite(block, where, first=start, takes_codes=takes_codes)
         review.add(block, names[start:stop])
     return review.warnings(takes_codes=takes_codes)
 

@@ -573,16 +573,5 @@ def dataset_of(
     """
     parts = from_columns(table, roles, task, given=given)
     data = Dataset.from_arrays(**parts, name=name)
-    place = {title: column for column, title in enumerate(table.names[: table.n_fields])}
-
-    def where(row: int, column: int) -> str:
-        return table.where(row, place[data.feature_names[column]])
-
-    # Dense values were checked already.
-    reviewed = feature_warnings(
-        data.matrix,
-        data.feature_names,
-        takes_codes=table.takes_codes,
-        where=None if data.in_memory else where,
-    )
+    reviewed = feature_warnings(data.matrix, data.feature_names, takes_codes=table.takes_codes)
     return attrs.evolve(data, warnings=(*table.notes, *data.warnings, *reviewed))

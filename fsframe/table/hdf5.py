@@ -1,4 +1,4 @@
-"""Arrays and columns of an HDF5 file; links to other files are not followed."""
+"""Arrays of an HDF5 file; links to other files are not followed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import h5py
 import numpy as np
 from h5py import h5pl
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.arrays import without_codes
 from fsframe.table.text_file import check_expansion, check_size, reading_of, shown
 
 _lock = threading.Lock()
@@ -342,73 +340,6 @@ class Hdf5Arrays(contextlib.AbstractContextManager["Hdf5Arrays"]):
                 8 * math.prod(dataset.shape), f"{self._path}: {name!r} of shape {dataset.shape}"
             )
         return np.asarray(dataset[()])
-
-
-@attrs.frozen(eq=False)
-class Hdf5Columns:
-    """Some columns of a dataset on disk; a `fsframe.table.dataset.ColumnSource`.
-
-    Parameters
-    ----------
-    path : Path
-        Absolute, so that worker processes find it too.
-    name : str
-        Path of the dataset within the file.
-    columns : (n_features,) int
-        Places of the columns in the dataset, ascending.
-    n_samples : int
-    dtype : numpy dtype
-        As stored.
-    stamp : (int, int)
-        Size and time of change of the file when it was checked.
-    codes : tuple of float
-        Codes of missing values.
-
-    Notes
-    -----
-    The file is opened for each reading, so the object can be sent to other processes. Reading a
-    span costs what HDF5 needs for the chunks it touches: chunks of few columns read fastest.
-    """
-
-    path: Path
-    name: str
-    columns: NDArray[np.intp] = attrs.field(repr=False)
-    n_samples: int
-    dtype: np.dtype[Any]
-    stamp: tuple[int, int] = attrs.field(repr=False)
-    codes: tuple[float, ...] = ()
-
-    @classmethod
-    def of(cls, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hdf5Columns:
-        """All columns of the dataset `name` in the file at `path`."""
-        absolute = path.absolute()
-        return cls(absolute, name, np.arange(shape[1]), shape[0], dtype, file_mark(absolute))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples, features."""
-        return self.n_samples, len(self.columns)
-
-    def with_codes(self, codes: tuple[float, ...]) -> Hdf5Columns:
-        """The same columns, NaN where they hold one of the codes."""
-        return attrs.evolve(self, codes=codes, dtype=np.dtype(np.float64))
-
-    def take(self, columns: NDArray[np.intp]) -> Hdf5Columns:
-        """Only these of the columns, given ascending by position."""
-        return attrs.evolve(self, columns=self.columns[columns])
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Columns ``start … stop-1``, (n_samples, stop-start), as stored (float64 with codes).
-
-        DataError if the file has changed since it was checked, or cannot be read.
-        """
-        wanted = self.columns[start:stop]
-        if not len(wanted):
-            return np.empty((self.n_samples, 0), dtype=self.dtype)
-        check_unchanged(self.path, self.stamp)
-        with Hdf5Arrays(self.path) as file:
-            block = file.block(self.name, slice(None), wanted)
-        return without_codes(block, self.codes).astype(self.dtype) if self.codes else block
 
 
 def file_mark(path: Path) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
-from fsframe.table.array_files import LARGE, ArrayColumns, cannot_leave_rows_out, load_arrays
+from fsframe.table.array_files import ArrayColumns, cannot_leave_rows_out, load_arrays
 from fsframe.table.cells import Sheet
 from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}
 _LABEL = "class"
 """Name of a label whose file does not name it."""
+
+LARGE = 2 * 1024**3
+"""Bytes as float64 above which the features of an HDF5 file are read in parts."""
 
 _NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
 
@@ -439,8 +442,8 @@ def read(
         layer of an AnnData. `names` may be a file with the names of a text or an array that has
         none, one in each line.
     in_memory : bool, optional
-        Whether the features of an HDF5 file are loaded, or read by columns. By default they are
-        loaded up to 2 GiB as float64, and a larger table is read in parts.
+        Whether an HDF5, Parquet or Arrow file is loaded, or read in parts. By default an HDF5 file
+        is loaded up to 2 GiB as float64, and the others as far as they fit into memory.
     ordinal : str, int, several, or mapping of these to sequences, optional
         Ordinal columns, whose levels become ranks 0, 1, …: ``{"size": ["S", "M", "L"]}``, or the
         name alone if levels are numbers.
@@ -576,7 +579,7 @@ def read(
         )
     table_path = find_table(path)
     kind = file_kind(table_path)
-    if in_memory is None and is_large(table_path, kind, x):
+    if is_large(table_path, kind, x) if in_memory is None else not in_memory and kind in IN_BLOCKS:
         return by_parts([table_path])
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)

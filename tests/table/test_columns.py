@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 
 import h5py
 import numpy as np
@@ -11,7 +10,6 @@ import polars
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.table import array_files, columns
 from fsframe.table.read import read
 
 
@@ -30,56 +28,30 @@ def table(tmp_path):
     return path, X
 
 
-def test_a_table_on_disk_is_equal_to_the_one_in_memory(table):
+def test_a_table_may_stay_in_its_file_and_is_read_in_parts(table, tmp_path):
     path, X = table
     disk, memory = read(path, in_memory=False), read(path)
-    assert (disk.in_memory, memory.in_memory) == (False, True)
-    assert disk.sha256 == memory.sha256
-    assert disk.warnings == memory.warnings != ()
-    assert np.array_equal(disk.X, memory.X, equal_nan=True)
+    assert (disk.in_parts, memory.in_memory) == (True, True)
+    assert np.array_equal(disk.loaded().X, memory.X, equal_nan=True)
     assert np.array_equal(disk.columns(3, 9), X[:, 3:9])
     assert disk.columns(5, 5).shape == (30, 0)
     kept = np.array([40, 2, 9])
     assert np.array_equal(disk.take_columns(kept).X, memory.take_columns(kept).X, equal_nan=True)
+    frame = polars.DataFrame({"a": [1.0, 2, 3, 4], "y": [0, 1, 0, 1]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    parquet = read(tmp_path / "t.parquet", label="y", in_memory=False)
+    assert parquet.in_parts and parquet.X.tolist() == [[1.0], [2.0], [3.0], [4.0]]
 
 
 def test_columns_may_be_dropped_and_be_the_label(table):
     path, _ = table
     options = {"label": "g20", "drop": ["g0", "g19", -1], "task": "regression"}
     disk, memory = read(path, in_memory=False, **options), read(path, **options)
-    assert disk.feature_names == memory.feature_names
-    assert disk.sha256 == memory.sha256
+    assert disk.feature_names == memory.feature_names and np.array_equal(disk.y, memory.y)
     for start, stop in ((0, 3), (15, 22), (46, 46)):
         assert np.array_equal(
             disk.columns(start, stop), memory.columns(start, stop), equal_nan=True
         )
-
-
-def test_large_tables_stay_on_disk_by_themselves(table, monkeypatch):
-    path, X = table
-    assert read(path).in_memory
-    monkeypatch.setattr(array_files, "LARGE", 8 * X.size - 1)
-    assert not read(path).in_memory
-    assert read(path, in_memory=True).in_memory
-
-
-def test_infinite_values_are_found_in_any_block(table, monkeypatch):
-    path, _ = table
-    with h5py.File(path, "r+") as file:
-        file["X"][11, 33] = np.inf
-    monkeypatch.setattr(columns, "_BLOCK", 30 * 7)
-    with pytest.raises(DataError, match=r"row 12, column 34 \(g33\): infinite"):
-        read(path, in_memory=False)
-
-
-def test_a_table_on_disk_can_be_sent_to_another_process(table, monkeypatch, tmp_path):
-    path, X = table
-    monkeypatch.chdir(path.parent)
-    data = read("wide.h5", in_memory=False)
-    sent = pickle.dumps(data.matrix)
-    assert len(sent) < 4000
-    monkeypatch.chdir(tmp_path.parent)
-    assert np.array_equal(pickle.loads(sent).read(0, 5), X[:, :5])
 
 
 def test_a_file_that_changes_while_in_use_is_reported(table):

@@ -61,10 +61,16 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     """
     from fsframe.show.inspection import inspect_parts, inspect_table
     from fsframe.show.inspection_display import inspection_lines, inspection_object
-    from fsframe.table.reader import in_parts
+    from fsframe.table.read import is_large
+    from fsframe.table.reader import file_kind, find_table, in_parts
 
-    look: Any = inspect_parts if in_parts(data) else inspect_table
-    inspection = look(data, **reading_arguments(**reading))
+    options = reading_arguments(**reading)
+    parted = in_parts(data)
+    if not parted:
+        path = find_table(data)
+        parted = is_large(path, file_kind(path), options.get("x", "/X"))
+    look: Any = inspect_parts if parted else inspect_table
+    inspection = look(data, **options)
     if as_json:
         say_json(inspection_object(inspection))
     else:
