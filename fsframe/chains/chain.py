@@ -139,7 +139,7 @@ class Chain:
         DataError
             If stages do not support the label, or roles of columns or rows, such as groups or
             nominal columns, or the first stage the missing values. All of these are listed,
-            together with unsuitable parameters. A table that stays in its file is read for missing
+            together with unsuitable parameters. A sparse or packed table is searched for missing
             values when the first stage begins.
         """
         refused = list(self.role_problems(data))

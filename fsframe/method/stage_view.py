@@ -378,7 +378,7 @@ def _from_donors(
 
 @attrs.frozen(kw_only=True, eq=False)
 class _FilledColumns:
-    """A table on disk, read with its missing values filled."""
+    """A table of packed genotypes, read with its missing values filled."""
 
     source: Any
     fill: NDArray[np.float64]
@@ -394,11 +394,17 @@ class _FilledColumns:
 
     @property
     def nbytes(self) -> int:
-        return int(getattr(self.source, "nbytes", 0))
+        return int(self.source.nbytes)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         block = self.source.read(start, stop)
         return np.where(np.isnan(block), self.fill[start:stop], block)
+
+    def take(self, columns: NDArray[np.intp]) -> _FilledColumns:
+        return attrs.evolve(self, source=self.source.take(columns), fill=self.fill[columns])
+
+    def take_rows(self, rows: NDArray[np.intp]) -> _FilledColumns:
+        return attrs.evolve(self, source=self.source.take_rows(rows))
 
 
 def _with_kept(selection: Selection, local: Dataset) -> Selection:

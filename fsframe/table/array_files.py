@@ -209,8 +209,8 @@ class ArrayColumns(Table):
     typed: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, arrays: ArrayTable, **further: Any) -> ArrayColumns:
-        """The columns of `arrays`, with `further` fields."""
+    def of(cls, arrays: ArrayTable, form: str = "arrays") -> ArrayColumns:
+        """The columns of `arrays`; `form` is the format of their file."""
         features = arrays.feature_names
         known = {*features}
         others = sorted(arrays.others, key=known.__contains__)
@@ -225,7 +225,8 @@ class ArrayColumns(Table):
             decimal=".",
             leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
             notes=arrays.notes,
-            **further,
+            form=form,
+            takes_codes=True,
         )
 
     @property
@@ -283,7 +284,7 @@ class ArrayColumns(Table):
             samples=arrays.samples and tuple(compress(arrays.samples, known)),
             notes=(*arrays.notes, unlabelled_left_out(int((~known).sum()))),
         )
-        return ArrayColumns.of(kept, form=self.form, takes_codes=self.takes_codes)
+        return ArrayColumns.of(kept, self.form)
 
     def take(
         self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None

@@ -57,9 +57,10 @@ def _widened(matrix: Any) -> NDArray[np.float64]:
 
 
 class ColumnSource(Protocol):
-    """A table that is read by columns, such as one on disk that does not fit in memory.
+    """A table that is read by columns: one in parts, or in memory in a form of its own.
 
-    `read(start, stop)` returns columns ``start … stop-1`` as (n_samples, stop-start).
+    `read(start, stop)` returns columns ``start … stop-1`` as (n_samples, stop-start); `take`
+    selects columns. One in memory has `nbytes`, and `take_rows`, which selects rows.
     """
 
     @property
@@ -68,15 +69,16 @@ class ColumnSource(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
     def read(self, start: int, stop: int) -> NDArray[Any]: ...
+    def take(self, columns: NDArray[np.intp]) -> ColumnSource: ...
 
 
 class RowSource(ColumnSource, Protocol):
     """A table in parts, which can also be read in blocks of rows.
 
-    `blocks(rows)` yields all rows in order, at most `rows` at a time; `take` selects columns. One
-    pass gives `facts`, the column statistics, and `rows_sha256`, a digest of the values row by row.
-    `cache_folder` is for data derived from the table, and `most_bytes` is the largest size as
-    float64 that may be loaded. `afresh` is the table without anything that an earlier run stored.
+    `blocks(rows)` yields all rows in order, at most `rows` at a time. One pass gives `facts`, the
+    column statistics, and `rows_sha256`, a digest of the values row by row. `cache_folder` is for
+    data derived from the table, and `most_bytes` is the largest size as float64 that may be loaded.
+    `afresh` is the table without anything that an earlier run stored.
     """
 
     @property
@@ -133,8 +135,7 @@ class FrozenTable:
 
     def _facts(self) -> list[str]:
         """Shape, data type, label and groups, one phrase each."""
-        where = "" if self.nbytes else ", read from its file by columns"
-        where = ", in parts" if self.in_parts else where
+        where = ", in parts" if self.in_parts else ""
         if isinstance(self.matrix, SparseColumns):
             filled = len(self.matrix.values) / (self.n_samples * self.n_features)
             where = f", sparse: {100 * filled:.3g} % are not zero"
@@ -388,17 +389,10 @@ class FrozenTable:
         columns = np.asarray(columns, dtype=np.intp)
         if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
             return self
-        if self.in_parts or (self.nbytes and hasattr(self.matrix, "take_rows")):
-            return self._with_columns(self.matrix.take(columns), columns)
         if self.in_memory:
-            matrix = np.ascontiguousarray(self.matrix[:, columns])
+            matrix: Any = freeze(np.ascontiguousarray(self.matrix[:, columns]))
         else:
-            matrix = np.empty((self.n_samples, len(columns)), dtype=self._kind)
-            for position, column in enumerate(columns):
-                matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
-        return self._with_columns(freeze(matrix), columns)
-
-    def _with_columns(self, matrix: Any, columns: NDArray[np.intp]) -> Self:
+            matrix = self.matrix.take(columns)
         return attrs.evolve(
             self,
             matrix=matrix,
@@ -407,27 +401,17 @@ class FrozenTable:
             keep=None if self.keep is None else self.keep[columns],
         )
 
-    def _rows(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        if self.in_memory:
-            return np.ascontiguousarray(self.matrix[rows])
-        values = np.empty((len(rows), self.n_features), dtype=self._kind)
-        for start, stop in self.column_blocks():
-            values[:, start:stop] = self.columns(start, stop)[rows]
-        return values
-
     @property
     def _kind(self) -> np.dtype[Any]:
         return self.matrix.dtype if self.matrix.dtype in _BYTES else np.dtype(np.float64)
 
     def take_rows(self, rows: NDArray[np.intp]) -> Self:
         """Only these rows, in this order; classes without rows remain."""
-        matrix: Any
-        if hasattr(self.matrix, "take_rows"):
-            matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
-        elif self.in_parts:
-            matrix = _rows_of(self.matrix, np.asarray(rows, dtype=np.intp))
+        rows, matrix = np.asarray(rows, dtype=np.intp), self.matrix
+        if self.in_memory:
+            matrix = freeze(np.ascontiguousarray(matrix[rows]))
         else:
-            matrix = freeze(self._rows(np.asarray(rows, dtype=np.intp)))
+            matrix = _rows_of(matrix, rows) if self.in_parts else matrix.take_rows(rows)
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]
         return attrs.evolve(

@@ -88,11 +88,11 @@ def load_content(
     if form.labels is not None:
         alone = attrs.evolve(form, labels=None)
         table = load_content(path, kind, alone, one_column=True, refuse=refuse)
-        return _with_labels(table, path, kind, form, label)
+        return _with_labels(table, path, form, label)
     if kind not in _FORMS and form.names != Form().names:
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
-        return _with_names(table, path, kind, form)
+        return _with_names(table, path, form)
     said = form.said()
     # Text and arrays need none.
     reader = readers[kind]() if kind in readers else None
@@ -111,14 +111,14 @@ def load_content(
         if not of_rows:
             return sheet
         about = None if form.samples is None else _about_samples(form, path)
-        return _of_arrays(with_samples(sheet, about, transpose=form.transpose), kind)
+        return ArrayColumns.of(with_samples(sheet, about, transpose=form.transpose), kind)
     if of_rows:
         raise RequestError(
             f"--transpose and --samples (transpose=, samples=) are for text and workbooks, not for "
             f"{path}"
         )
     if kind in _FORMS:
-        return _of_arrays(load_arrays(path, kind, form), kind)
+        return ArrayColumns.of(load_arrays(path, kind, form), _FORMS[kind])
     assert reader is not None
     paths = {key: said[key] for key in ("x", "y") if key in said}
     if refuse:
@@ -126,12 +126,8 @@ def load_content(
     check_options(path, kind, sorted(paths.keys() - reader.options))
     content = reader.read(path, **paths)
     if isinstance(content, ArrayTable):
-        return _of_arrays(content, kind)
+        return ArrayColumns.of(content, kind)
     return FrameColumns(content, path, kind)
-
-
-def _of_arrays(arrays: ArrayTable, kind: str) -> ArrayColumns:
-    return ArrayColumns.of(arrays, form=_FORMS.get(kind, kind), takes_codes=True)
 
 
 def _beside(given: str | None, path: Path) -> Path:
@@ -150,7 +146,7 @@ def _opened(given: str | None, path: Path, form: Form, **spelled: Any) -> Table:
 _TURNED = "; its features look to be in rows, which must be samples: turn it, and save it again"
 
 
-def _with_names(table: Table, path: Path, kind: str, form: Form) -> Table:
+def _with_names(table: Table, path: Path, form: Form) -> Table:
     """A text or arrays without names of columns, with the names from a file.
 
     The file has one name in each line, possibly after its number. Repeated names are numbered.
@@ -180,13 +176,14 @@ def _with_names(table: Table, path: Path, kind: str, form: Form) -> Table:
     if again := [repr(name) for name, many in times.items() if many > 1]:
         notes = (*notes, f"names that occur again are numbered: {some_of(again, 3)}")
     if arrays is not None:
-        return _of_arrays(attrs.evolve(arrays, names=tuple(unique), notes=notes), kind)
+        named = attrs.evolve(arrays, names=tuple(unique), notes=notes)
+        return ArrayColumns.of(named, table.form)
     assert isinstance(table, Sheet)
     spelled = tuple(quoted(name, table.delimiter) for name in unique)
     return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
 
 
-def _with_labels(table: Table, path: Path, kind: str, form: Form, label: str | int | None) -> Table:
+def _with_labels(table: Table, path: Path, form: Form, label: str | int | None) -> Table:
     """A table with the label of each row, from a separate file, as its last column or its label.
 
     DataError if the table has a label or a column of that name, or the files do not fit.
@@ -231,10 +228,11 @@ def _with_labels(table: Table, path: Path, kind: str, form: Form, label: str | i
     values = other.values(place)
     if isinstance(table, ArrayColumns):
         y = np.array([text or "" for text in values]) if isinstance(values, list) else values
-        return _of_arrays(attrs.evolve(table.arrays, y=y, label_name=name), kind)
+        labelled = attrs.evolve(table.arrays, y=y, label_name=name)
+        return ArrayColumns.of(labelled, table.form)
     assert isinstance(table, FrameColumns)
     frame = appended(table.frame, {name: values})
-    return FrameColumns(frame, path, kind, own_label=table.n_fields)
+    return FrameColumns(frame, path, table.form, own_label=table.n_fields)
 
 
 def _check_order(

@@ -23,10 +23,9 @@ def table(n: int = 6, p: int = 3) -> Dataset:
 
 @attrs.frozen
 class OnDisk:
-    """A table read by columns, which counts what was read."""
+    """A table read by columns."""
 
     array: np.ndarray
-    log: list[tuple[int, int]] = attrs.field(factory=list)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -37,7 +36,6 @@ class OnDisk:
         return self.array.dtype
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        self.log.append((start, stop))
         return self.array[:, start:stop]
 
 
@@ -192,17 +190,6 @@ def test_digest_depends_on_what_the_table_says_and_not_on_where_it_is() -> None:
         base.take_columns(np.array([1, 0, 2, 3])),
     ]
     assert len({base.sha256, *(data.sha256 for data in changed)}) == len(changed) + 1
-
-
-def test_a_table_on_disk_is_read_by_columns_only() -> None:
-    X = np.random.default_rng(0).random((6, 40))
-    source = OnDisk(X)
-    data = Dataset.from_arrays(source, [0, 1] * 3)
-    assert not data.in_memory
-    part = data.take_columns(np.array([7, 3]))
-    assert source.log == [(7, 8), (3, 4)]
-    assert part.X.tolist() == X[:, [7, 3]].tolist()
-    assert data.X.tolist() == X.tolist()
 
 
 @given(st.integers(1, 50), st.integers(1, 9), st.integers(1, 4000))
