@@ -21,9 +21,15 @@ from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out, w
 from fsframe.table.cells import Missing
 from fsframe.table.dialect import quoted
 from fsframe.table.frames import cells_of, column_texts, columns_of, is_category
-from fsframe.table.labels import cells_of_array, missing_cells
 from fsframe.table.reader import ArrayTable, Form
-from fsframe.table.table_columns import Block, Table, Taken, Values
+from fsframe.table.table_columns import (
+    Block,
+    Table,
+    Taken,
+    Values,
+    cells_of_array,
+    missing_cells,
+)
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,

@@ -17,9 +17,8 @@ from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
-from fsframe.table.labels import Cells
 from fsframe.table.roles import ROLES, as_keys, shortened
-from fsframe.table.table_columns import Table
+from fsframe.table.table_columns import Cells, Table
 from fsframe.table.text_file import is_number
 from fsframe.text import list_part
 

@@ -21,6 +21,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels import in_threads
 from fsframe.system import available_processors
 from fsframe.table.arrays import LARGEST, whole_weights
+from fsframe.table.assembly import read_label
 from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
@@ -37,7 +38,6 @@ from fsframe.table.kept_folders import (
     temporary_folder,
     write_sealed,
 )
-from fsframe.table.labels import cells_of_array, read_label
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
 from fsframe.table.roles import Layout, side_roles, spelled_out
 from fsframe.table.row_readers import (
@@ -49,6 +49,7 @@ from fsframe.table.row_readers import (
     frame_rows,
     stamp_of,
 )
+from fsframe.table.table_columns import cells_of_array
 from fsframe.table.text_file import check_expansion, memory_bound
 from fsframe.text import some_of
 

@@ -1,8 +1,12 @@
-"""The columns of any table behind one interface, and the error about those that are not numbers."""
+"""The columns of any table behind one interface, the error about those that are not numbers, and
+reduced tables: the columns that a run kept, written as text with the cells of the file."""
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import operator
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,13 +17,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.atomic import check_destination, place_file
+from fsframe.errors import DataError, RequestError
 from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, looks_boolean, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.dialect import quoted, unquote
 from fsframe.table.number_spellings import plain_numbers, spelled_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import is_missing, is_number, known_texts
+from fsframe.table.text_file import defused, is_formula, is_missing, is_number, known_texts
 from fsframe.text import counted, did_you_mean, some_of
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -29,11 +34,33 @@ _BLOCK = 1 << 22
 Column = NDArray[Any] | list[str | None]
 """Numbers, NaN where missing, or texts, None where missing."""
 
+Cells = NDArray[Any] | Sequence[str]
+"""A column as numbers, NaN where missing, or as texts, empty where missing."""
+
 Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 """The first column, numbers (NaN in columns of text), and texts by column."""
 
 Values = tuple[NDArray[Any], dict[int, list[str | None]]]
 """Some columns as numbers, (n_rows, n_columns), and the texts of those that hold text."""
+
+
+def cells_of_array(values: NDArray[Any]) -> Cells:
+    """The cells of an array of numbers, truth values or text."""
+    if values.dtype.kind in "UO":
+        return [text.strip() for text in values.tolist()]
+    return values.astype(np.int64) if values.dtype.kind == "b" else values
+
+
+def missing_cells(cells: Cells, missing: Callable[[str], bool] = is_missing) -> NDArray[np.bool_]:
+    """Mask of the cells that hold no value, (n,).
+
+    >>> missing_cells(["a", "NA"]), missing_cells(np.array([np.nan, 1]))
+    (array([False,  True]), array([ True, False]))
+    """
+    if isinstance(cells, np.ndarray):
+        return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
+    absent = {text for text in set(cells) if missing(text)}
+    return np.array([text in absent for text in cells], dtype=bool)
 
 
 @attrs.define
@@ -506,3 +533,120 @@ def way(table: Table, option: str, value: str = "") -> str:
     """An option of commands, and for a data frame the argument of functions too."""
     words = f"--{option} {value}".rstrip()
     return words if table.takes_codes else f"{words}, {option}="
+
+
+_SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
+
+
+def write_reduced(
+    path: str | os.PathLike[str],
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None = None,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    defuse: bool = False,
+    apart_from: Sequence[str | os.PathLike[str]] = (),
+) -> Path:
+    """Write some columns of `table` to a text table, in their order, and return its path.
+
+    Parameters
+    ----------
+    path : path
+        Ending in .csv, .tsv, .tab or .txt, also with .gz.
+    table : Table
+    features : sequence of str
+        Columns that must be there.
+    label : str, optional
+        Name of the label column, kept if it is there.
+    keep : sequence of str
+        Further columns that must be there, such as an identifier.
+    overwrite : bool
+        Whether an existing file may be replaced; never that of `table`.
+    defuse : bool
+        Whether an apostrophe is put before cells that a spreadsheet would take for formulas
+        (`fsframe.table.text_file.is_formula`), names of columns too.
+    apart_from : sequence of paths
+        Other files that must not be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute.
+
+    Raises
+    ------
+    DataError
+        If `table` lacks a column that must be there; all are named.
+    RequestError
+        If the ending of `path` is not one of those above, or no column would be written.
+    StoreError
+        If the file exists or cannot be written.
+
+    Notes
+    -----
+    Cells are written unchanged. They are quoted again only if the new file needs another delimiter
+    (a table read from .csv and written to .tsv) or a cell is escaped as a formula.
+    """
+    used = [table.path, *apart_from]
+    check_destination(path, overwrite=overwrite, apart_from=used)
+    sign, packed = _output_form(Path(path), table)
+    text = reduced_text(table, features, label=label, keep=keep, sign=sign, defuse=defuse)
+    content = text.encode()
+    # Without a time stamp equal tables give equal bytes.
+    content = gzip.compress(content, 6, mtime=0) if packed else content
+    return place_file(path, content, overwrite=overwrite, apart_from=used)
+
+
+def reduced_text(
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None,
+    keep: Sequence[str],
+    sign: str | None = None,
+    defuse: bool,
+) -> str:
+    """The text that `write_reduced` writes; `sign` separates cells, by default as in `table`.
+
+    Raises
+    ------
+    DataError, RequestError
+        As in `write_reduced`.
+    """
+    places = set(table.places([*features, *keep]))
+    if label and label in table.names:
+        places |= set(table.places([label]))
+    if not places:
+        raise RequestError("nothing to write: the run kept no feature")
+    sign = table.delimiter if sign is None else sign
+    columns, spelled = sorted(places), table.spelled_names
+    head = [] if spelled is None else [[spelled[column] for column in columns]]
+    rows = itertools.chain(head, table.rows(columns))
+    return "".join(_line(cells, table.delimiter, sign, defuse) for cells in rows)
+
+
+def _output_form(path: Path, table: Table) -> tuple[str, bool]:
+    packed = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if packed else path).suffix.lower()
+    if ending not in _SIGNS:
+        raise RequestError(
+            f"{path}: a reduced table is written as text; end its name in .csv or .tsv (also .gz)"
+        )
+    same = ending in {suffix.lower() for suffix in table.path.suffixes[-2:]}
+    return (table.delimiter if same else _SIGNS[ending] or table.delimiter), packed
+
+
+def _line(cells: list[str], delimiter: str, sign: str, defuse: bool) -> str:
+    if defuse:
+        cells = [_plain(cell, delimiter) for cell in cells]
+    if sign != delimiter:
+        cells = [quoted(unquote(cell), sign) for cell in cells]
+    return sign.join(cells) + "\n"
+
+
+def _plain(cell: str, delimiter: str) -> str:
+    """A cell, escaped if it would be a formula."""
+    text = unquote(cell)
+    return quoted(defused(text), delimiter) if is_formula(text) else cell

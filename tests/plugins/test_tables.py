@@ -15,7 +15,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
 from fsframe.storage import load_run, write_run
 from fsframe.table.read import read, read_table
-from fsframe.table.reduced import write_reduced
+from fsframe.table.table_columns import write_reduced
 from tests.command_line import python
 from tests.same_process import fsframe
 

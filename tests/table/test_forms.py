@@ -16,7 +16,7 @@ from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
 from fsframe.table.columns import likely_codes
 from fsframe.table.read import contents, read, read_table
-from fsframe.table.reduced import write_reduced
+from fsframe.table.table_columns import write_reduced
 
 IDS = [f'"{{""ImportId"":""QID{k}""}}"' for k in range(3)]
 """Cells that Qualtrics writes below names and questions."""

@@ -27,7 +27,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
 from fsframe.table.read import contents, read, read_table
 from fsframe.table.reader import ArrayTable
-from fsframe.table.reduced import write_reduced
+from fsframe.table.table_columns import write_reduced
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5

@@ -15,7 +15,7 @@ from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.registry import writers
 from fsframe.table.read import read, read_table
 from fsframe.table.reader import format_of, table_bytes
-from fsframe.table.reduced import write_reduced
+from fsframe.table.table_columns import write_reduced
 
 TEXT = 'id,a,"b, c",d,class\np1, 1.50,0001,NA,x\np2,2,"3",+4e0,"y, z"\np3,,5, ?,x\n'
 

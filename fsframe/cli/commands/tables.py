@@ -107,7 +107,7 @@ def apply(
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
     from fsframe.table.column_kinds import stored_kinds
-    from fsframe.table.reduced import reduced_text, write_reduced
+    from fsframe.table.table_columns import reduced_text, write_reduced
 
     source = table_after_on(words, "fsframe apply RUN.h5 on DATA -o OUT.csv") or ""
     path, record = open_run(run)
