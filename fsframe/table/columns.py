@@ -358,44 +358,20 @@ _WEAK = {
 }
 
 
-class FeatureReview:
-    """Weaknesses of features, collected block by block.
+def column_warnings(weak: Mapping[str, Sequence[str]], *, takes_codes: bool = True) -> list[str]:
+    """One sentence for each kind of weakness, given the columns that have it.
 
-    These are columns without any value or with one only, columns that count the rows, and columns
-    with likely codes for missing values.
+    These are columns without any value (``empty``) or with one only (``constant``), columns that
+    count the rows (``counting``), and columns with likely codes for missing values (``coded``).
+    `takes_codes` as for `check_finite`.
     """
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[str]] = {kind: [] for kind in _WEAK}
-
-    def add(self, X: NDArray[Any], names: Sequence[str]) -> None:
-        """Examine the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
-        plain = X.dtype.kind != "f"
-        least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
-        lowest = least.reduce(X, axis=0).astype(np.float64)
-        highest = most.reduce(X, axis=0).astype(np.float64)
-        self._found["coded"] += [
-            f"{names[c]} ({code:g}, {times} times)"
-            for c in maybe_coded_columns(X, lowest, highest)
-            for code, times in likely_codes(X[:, c].astype(np.float64))
-        ]
-        self._found["counting"] += [names[c] for c in counting_columns(X)]
-        self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
-
-    def note(self, names: Sequence[str], **masks: NDArray[np.bool_]) -> None:
-        """Record which columns are `empty`, or `constant`."""
-        for kind, mask in masks.items():
-            self._found[kind] += [names[c] for c in np.flatnonzero(mask).tolist()]
-
-    def warnings(self, *, takes_codes: bool = True) -> list[str]:
-        """One sentence for each kind of weakness found; `takes_codes` as for `check_finite`."""
-        way = "say it (--na CODE, na=)" if takes_codes else "make it missing"
-        return [
-            f"{counted(len(names), 'column')} {_WEAK[kind].format(some_of(names))}"
-            + way * (kind == "coded")
-            for kind, names in self._found.items()
-            if names
-        ]
+    way = "say it (--na CODE, na=)" if takes_codes else "make it missing"
+    return [
+        f"{counted(len(names), 'column')} {_WEAK[kind].format(some_of(names))}"
+        + way * (kind == "coded")
+        for kind, names in weak.items()
+        if names
+    ]
 
 
 # Numbers in one block of a table that is not an array: 32 MiB as float64.
@@ -403,7 +379,7 @@ _BLOCK = 1 << 22
 
 
 def feature_warnings(X: Any, names: Sequence[str], *, takes_codes: bool) -> list[str]:
-    """Warnings about the columns of a table.
+    """Warnings about the columns of a table (`column_warnings`).
 
     Parameters
     ----------
@@ -413,18 +389,29 @@ def feature_warnings(X: Any, names: Sequence[str], *, takes_codes: bool) -> list
     takes_codes : bool
         As for `check_finite`.
     """
-    review = FeatureReview()
+    weak: dict[str, list[str]] = {kind: [] for kind in _WEAK}
     n_samples, n_features = X.shape
     kept = X.dtype == np.float64 or X.dtype.kind in "iub"
     whole = isinstance(X, np.ndarray) and kept
     width = n_features if whole else max(1, _BLOCK // n_samples)
     for start in range(0, n_features, width):
-        stop = min(start + width, n_features)
-        block = np.asarray(column_block(X, start, stop))
+        block = np.asarray(column_block(X, start, min(start + width, n_features)))
         if not kept:
             block = block.astype(np.float64)
-        review.add(block, names[start:stop])
-    return review.warnings(takes_codes=takes_codes)
+        some = np.array(names[start : start + width], dtype=object)
+        plain = block.dtype.kind != "f"
+        least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
+        lowest = least.reduce(block, axis=0).astype(np.float64)
+        highest = most.reduce(block, axis=0).astype(np.float64)
+        weak["empty"] += some[np.isnan(lowest)].tolist()
+        weak["constant"] += some[lowest == highest].tolist()
+        weak["counting"] += some[counting_columns(block)].tolist()
+        weak["coded"] += [
+            f"{some[c]} ({code:g}, {times} times)"
+            for c in maybe_coded_columns(block, lowest, highest)
+            for code, times in likely_codes(block[:, c].astype(np.float64))
+        ]
+    return column_warnings(weak, takes_codes=takes_codes)
 
 
 _HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})

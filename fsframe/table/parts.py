@@ -24,7 +24,7 @@ from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.assembly import read_label
 from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
-from fsframe.table.columns import FeatureReview, check_columns, check_names
+from fsframe.table.columns import check_columns, check_names, column_warnings
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
 from fsframe.table.frames import cells_of, group_values, reading_errors
@@ -516,10 +516,6 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
 
 def _warnings(source: TableParts) -> list[str]:
     """Warnings about columns without a value, or with a single one."""
-    review = FeatureReview()
-    review.note(
-        source.names,
-        empty=source.facts.missing == source.n_samples,
-        constant=source.facts.low == source.facts.high,
-    )
-    return review.warnings()
+    facts, names = source.facts, np.array(source.names, dtype=object)
+    empty, constant = facts.missing == source.n_samples, facts.low == facts.high
+    return column_warnings({"empty": names[empty].tolist(), "constant": names[constant].tolist()})
