@@ -281,6 +281,16 @@ def boot_id() -> str:
         return ""
 
 
+def process_status(pid: int) -> list[str]:
+    """State and further fields of ``/proc/PID/stat``; empty where the system has no such file."""
+    try:
+        # The name of the program, in parentheses, may itself hold blanks and parentheses.
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
 def in_worker() -> bool:
     """Whether this is a worker process, started by multiprocessing."""
     processes = sys.modules.get("multiprocessing")

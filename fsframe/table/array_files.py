@@ -386,4 +386,4 @@ def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -
         },
     )
     typed = frozenset(name for name, column in obs if is_category(column.dtype))
-    return ArrayColumns.of(arrays, typed=typed)
+    return attrs.evolve(ArrayColumns.of(arrays), typed=typed, takes_codes=False)
