@@ -27,7 +27,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 10
 FORMS = ("text", "packed", "npz", "hdf5", "parquet", "arrow", "excel", "arff", "npy", "csr", "csc",
-         "mtx", "mat", "mat-sparse", "mat-7.3", "svmlight", "h5ad", "plink")  # fmt: skip
+         "mtx", "mat", "mat-sparse", "mat-7.3", "svmlight", "h5ad", "gct", "plink")  # fmt: skip
 
 
 def sound(form: str, folder: Path) -> list[tuple[Path, list[bytes]]]:

@@ -263,7 +263,7 @@ ENDINGS = (
 # Endings of the bundled readers are not part of the name either.
 _OTHERS = (
     *(".parquet", ".feather", ".arrow", ".xlsx", ".arff", ".npy", ".mat", ".h5ad", ".bed"),
-    *(".mtx", ".mtx.gz", ".svmlight", ".libsvm", ".svm"),
+    *(".mtx", ".mtx.gz", ".gct", ".gct.gz", ".svmlight", ".libsvm", ".svm"),
 )
 
 

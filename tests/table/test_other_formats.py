@@ -107,6 +107,14 @@ def write_h5ad(folder, values=sparse.csr_matrix):
     return path
 
 
+def write_gct(folder):
+    lines = ["#1.2", f"{P}\t{N}", "\t".join(["Name", "Description", *map(str, range(N))])]
+    lines += ["\t".join([name, "na", *map(str, X[:, k].tolist())]) for k, name in enumerate(NAMES)]
+    (folder / "t.gct").write_text("\n".join(lines) + "\n")
+    (folder / "t.cls").write_text(f"{N} 2 1\n# ill well\n{' '.join(map(str, Y))}\n")
+    return folder / "t.gct"
+
+
 def write_geo(folder, name="t.txt"):
     """Samples tell their characteristics in any order, and some lack one."""
     kinds = ["ill", "well"]
@@ -151,6 +159,7 @@ WRITERS = {
     "mat-7.3": write_mat_73,
     "svmlight": write_svmlight,
     "h5ad": write_h5ad,
+    "gct": write_gct,
     "geo": write_geo,
     "plink": write_plink,
 }
@@ -164,7 +173,7 @@ def test_the_values_the_names_and_the_label_come_back(tmp_path, form):
     expected = GENOTYPES if form == "plink" else X
     np.testing.assert_array_equal(data.X, expected)
     np.testing.assert_array_equal(data.y, Y)
-    if form in ("h5ad", "geo", "plink", "mat"):
+    if form in ("h5ad", "gct", "geo", "plink", "mat"):
         assert data.feature_names == NAMES
     assert data.name == "t"
     table = read_table(path)
@@ -240,12 +249,14 @@ def test_annotations_are_told_from_a_label_with_the_name_of_a_feature(tmp_path):
         ("mtx", "or name the feature that is the label"),
         ("mat", r"it holds A, B: name one \(y=…, --y\)"),
         ("h5ad", "it has the annotations depth, donor, type: name one, or name the feature"),
+        ("gct", "write the classes to t.cls"),
     ],
 )
 def test_a_missing_label_is_asked_for_in_the_words_of_the_format(tmp_path, form, said):
     path = WRITERS[form](tmp_path)
     if form == "mat":
         io.savemat(path, {"A": X, "B": [1, 2]})
+    path.with_suffix(".cls").unlink(missing_ok=True)
     with pytest.raises(DataError, match=said):
         read(path)
 
@@ -344,19 +355,13 @@ def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
         read(write_npy(tmp_path), x="b")
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_gct_files_are_texts_with_features_in_rows(tmp_path, version):
-    samples, kinds = [f"s{k}" for k in range(N)], np.array(["B", "T"])[Y]
-    rows = [[name, "-", *map(str, X[:, k])] for k, name in enumerate(NAMES)]
-    if version == "1.3":
-        rows.insert(0, ["type", "-", *kinds])
-    lines = [f"#{version}", f"{P}\t{N}" + "\t1\t1" * (version == "1.3")]
-    lines += ["\t".join(row) for row in [["id", "Description", *samples], *rows]]
-    (tmp_path / "t.gct").write_text("\n".join(lines))
-    about = [f"{sample},{kind}\n" for sample, kind in zip(samples, kinds, strict=True)]
-    (tmp_path / "about.csv").write_text("sample,type\n" + "".join(about))
-    further = {} if version == "1.3" else {"samples": tmp_path / "about.csv"}
-    data = read(tmp_path / "t.gct", label="type", transpose=True, **further)
+def test_samples_of_gct_1_3_bring_what_is_known_of_them(tmp_path):
+    about = ["type", "-", *np.array(["B", "T"])[Y]]
+    head = ["id", "description", *(f"s{k}" for k in range(N))]
+    genes = [[name, "-", *map(str, X[:, k])] for k, name in enumerate(NAMES)]
+    lines = ["#1.3", f"{P}\t{N}\t1\t1", *("\t".join(row) for row in [head, about, *genes])]
+    (tmp_path / "u.gct").write_text("\n".join(lines))
+    data = read(tmp_path / "u.gct", label="type")
     assert data.classes == ("B", "T") and data.feature_names == NAMES
     np.testing.assert_array_equal(data.X, X)
 

@@ -588,7 +588,7 @@ def test_a_format_that_cannot_hold_something_is_not_blamed() -> None:
 
 def test_a_reader_without_a_way_to_write_says_what_is_missing() -> None:
     with pytest.raises(RequestError, match="WRITES"):
-        suite_for("plink")
+        suite_for("gct")
 
 
 class Threads(Engine):
