@@ -257,6 +257,16 @@ def test_features_that_are_not_drawn_are_counted(runs):
     assert "the 1 kept most often" in panel.get_xlabel()
     panel = plots.class_distributions(run("mim:top=3"), table(), most=1).axes[0]
     assert panel.get_xlabel().endswith("the first 1 kept features (2 more)")
+    nominal = attrs.evolve(table(), categorical=np.array([False] * 4 + [True]))
+    panel = plots.class_distributions(run("mim:top=5", nominal), nominal).axes[0]
+    assert panel.get_xlabel().endswith("1 kept feature without numbers not drawn")
+
+
+def test_chains_without_a_stability_are_named(runs):
+    # One fold has no stability: the chain that keeps all features in every fold.
+    alone = evaluation("variance:top=5 knn")
+    title = draw("pareto", [*runs["evaluations"], alone]).axes[0].get_legend().get_title()
+    assert title.get_text().endswith("φ, not drawn: variance:top=5 knn")
 
 
 def test_features_of_equal_p_stand_in_the_order_of_the_answer():

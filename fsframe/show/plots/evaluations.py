@@ -47,7 +47,7 @@ from fsframe.storage.checked_tables import (
     fold_tables,
 )
 from fsframe.table.side_columns import LABELS
-from fsframe.text import printable
+from fsframe.text import printable, some_of
 
 _BINS = 10
 _CURVES = 8
@@ -331,7 +331,10 @@ def accuracy_against_stability(
         panel.set(xlabel="stability φ of the kept features", ylabel=f"{quality} on held-out rows")
         if sign < 0:
             panel.invert_yaxis()
-        legend_above(panel, columns, title="filled: on the Pareto front", fontsize="small")
+        title = "filled: on the Pareto front"
+        if missing := [short(e.base, 44) for k, e in enumerate(evaluations) if k not in known]:
+            title += f"\nwithout {quality} or φ, not drawn: {some_of(missing, 2)}"
+        legend_above(panel, columns, title=title, fontsize="small")
         return panel.figure
 
 

@@ -29,7 +29,7 @@ from fsframe.show.plots.canvas import (
 )
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import did_you_mean
+from fsframe.text import counted, did_you_mean
 
 Floats = NDArray[np.float64]
 
@@ -182,8 +182,9 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         label_axis(panel.yaxis, -np.arange(len(columns), dtype=float), names)
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(-len(columns) + 0.5, 0.5)
-        more = len(numeric) - len(columns)
+        more, nominal = len(numeric) - len(columns), len(record.selected) - len(numeric)
         note = f"\nthe first {len(columns)} kept features ({more} more)" if more else ""
+        note += f"\n{counted(nominal, 'kept feature')} without numbers not drawn" if nominal else ""
         panel.set_xlabel(f"standard deviations from the feature's mean{note}")
         for number, code in enumerate(classes):
             label = short(str(data.classes[code]))
