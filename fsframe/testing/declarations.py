@@ -95,7 +95,6 @@ def suite_for(text: str) -> type[Conformance]:
     name = offer.entry.name
     body: dict[str, Any] = {
         "name": name,
-        "offer": offer,
         "exceptions": declared_exceptions(offer.entry),
         "__doc__": f"The checks for {name}.",
     }

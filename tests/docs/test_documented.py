@@ -36,6 +36,18 @@ def test_the_reference_is_up_to_date() -> None:
     assert reference() == written, "run: python docs/make_reference.py"
 
 
+_OF_THE_READER = {"fsframe/parts.key", "tests/test_gap.py"}
+"""A file in the user's cache folder, and one of a plugin that a page describes."""
+
+
+def test_files_that_pages_name_exist() -> None:
+    path = re.compile(r"`((?:fsframe|plugins|tests|benchmarks|examples|docs)/[\w./-]+)`")
+    pages = [*PAGES, ROOT / "SECURITY.md"]
+    named = {name for page in pages for name in path.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 40
+    assert {name for name in named if not (ROOT / name).exists()} == _OF_THE_READER
+
+
 def commands() -> Iterator[tuple[str, click.Command]]:
     context = click.Context(cli)
     for name in cli.list_commands(context):
