@@ -552,6 +552,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "NPFS with covariates that are numbers: p-values of features that only follow them",
+            "python benchmarks/resampling/strata.py --out FILE",
+            ("resampling/results/strata.csv",),
+            whole,
+        ),
+        Figure(
             "Tests of pairs after a selection, without any interaction",
             "python benchmarks/interactions/after_selection.py",
             ("interactions/results/after_selection.csv",),
