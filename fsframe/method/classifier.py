@@ -145,7 +145,8 @@ class FittedClassifier(Protocol):
     """Interface of the object that an author's `_fit` returns.
 
     `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
-    n_classes), larger is more likely, none of them NaN.
+    n_classes), larger is more likely, none of them NaN. Authors may add ``arrays() -> dict[str,
+    array]``, the arrays needed to predict again.
     """
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]: ...

@@ -174,6 +174,11 @@ class _Nearest:
             total += np.not_equal.outer(rows[:, column], self.X[:, column]) * step**power
         return np.asarray(np.sqrt(total) if power == 2 else total)
 
+    def arrays(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+        """The arrays needed to predict again."""
+        names = ("X", "y", "votes", "centre", "scale", "nominal", "steps")
+        return {name: getattr(self, name) for name in names}
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Neighbours(_Nearest):

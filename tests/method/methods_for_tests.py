@@ -112,6 +112,9 @@ class FittedNearest:
     def predict_scores(self, X: np.ndarray) -> np.ndarray:
         return -((X[:, None, :] - self.means[None]) ** 2).sum(axis=2)
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"means": self.means}
+
 
 def table(n: int = 6, p: int = 4) -> Dataset:
     """Column j has mean j; two classes."""

@@ -293,6 +293,10 @@ class FittedMargin:
 
         return relative_scores(self.distances(X))
 
+    def arrays(self) -> dict[str, Floats]:
+        """The arrays needed to predict again."""
+        return {"weights": self.weights, "sigma": np.array(self.sigma)}
+
 
 @attrs.frozen(kw_only=True)
 class Margin(Classifier):
