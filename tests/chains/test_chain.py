@@ -289,3 +289,10 @@ def test_progress_says_where_it_is_and_quiet_work_says_nothing() -> None:
     run.progress(1, 4, "npfs")
     run.quiet().progress(2, 4, "npfs")
     assert heard == [Progress(label="npfs", done=1, total=4, key=(2,))]
+
+
+def test_a_record_holds_the_model_of_a_fitted_classifier() -> None:
+    data = noisy()
+    last = Chain.parse("mim:top=2 knn:standardize=false").run(data).stages[-1]
+    assert np.array_equal(last.model["X"], data.X[:, last.features_in])
+    assert np.array_equal(last.model["y"], data.y)
