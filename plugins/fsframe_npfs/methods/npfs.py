@@ -23,13 +23,13 @@ from fsframe_npfs.engine.labellings import (
     strata_problems,
 )
 from fsframe_npfs.engine.nulls import said_of_drift
-from fsframe_npfs.methods.npfs_parameters import (
+from fsframe_npfs.methods.outcome import caveats, feature_selection
+from fsframe_npfs.methods.procedure import (
     CORRECTED_PERMUTATIONS,
     SCORES_PERMUTATIONS,
     NpfsParameters,
+    Procedure,
 )
-from fsframe_npfs.methods.outcome import caveats, feature_selection
-from fsframe_npfs.methods.procedure import Procedure
 
 # Above this number of features, correction=auto controls the false discovery rate.
 _MANY_FEATURES = 200
@@ -107,7 +107,7 @@ class Npfs(ResamplingSelector, NpfsParameters):
         return settings.resamples + made * settings.permuted_resamples
 
     def check_parameters(self) -> Iterator[str]:
-        """Refuse parameters that the chosen null or `of` would ignore."""
+        """Refuse parameters that the chosen null would ignore."""
         permuting = self.permuting
         made, how = self.resamples, f"n={self.resamples}"
         if permuting and self.permutations is not None:
