@@ -271,4 +271,4 @@ def test_pictures_and_pages_adapt_or_refuse_by_name(folder):
     ran("report e.h5 -o e.html", code=0)
     page = Path("e.html").read_text()
     assert "R²" in page and "larger class" not in page and "always predicting the mean" in page
-    ran("report e.h5 f.h5 -o both.html", code=0)
+    assert "plot sets" in ran("report e.h5 f.h5 -o both.html", code=2).err

@@ -276,6 +276,11 @@ def report(run: str, words: tuple[str, ...], out: str | None, means: bool, overw
     """
     from fsframe.show.page import report_page, report_page_of_study
 
+    if words and words[0] != "on":
+        raise RequestError(
+            "a report is about one run or comparison: `fsframe plot sets RUN RUN` shows what "
+            "several runs keep in common, `fsframe compare` tests which of their chains is better"
+        )
     source = table_after_on(words, "fsframe report RUN.h5 on DATA")
     given = find_results([run], comparisons=not source)
     records, paths = given.records, given.paths
