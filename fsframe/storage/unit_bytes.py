@@ -255,9 +255,10 @@ def unpack_selections(
     heads, usual = outer["selections"], outer["usual"]
     require(isinstance(heads, list), "it has no list of selections")
     require(isinstance(usual, dict), "it has no lengths of usual arrays")
+    most = _MOST_FEATURES if shape is None else shape[0]
     for name, size in usual.items():
         make = _USUAL.get(name.partition("/")[2])
-        sound = type(size) is int and 0 <= size <= _MOST_FEATURES and name not in arrays
+        sound = type(size) is int and 0 <= size <= most and name not in arrays
         if make is None or not sound:
             raise StoreError(f"it leaves out an array that is not a usual one: {name[:40]!r}")
         arrays[name] = make(size)

@@ -97,6 +97,13 @@ def test_usual_arrays_that_are_not_are_refused(usual):
         unpack_selections(pack(arrays, {**meta, "usual": usual}))
 
 
+def test_usual_arrays_beyond_the_table_are_not_made():
+    packed = pack_selections([Selection(selected=[0], scores=[np.nan] * 9)])
+    assert unpack_selections(packed, (9, 4))[0][0].scores.size == 9
+    with pytest.raises(StoreError, match="usual"):
+        unpack_selections(packed, (8, 4))
+
+
 @pytest.mark.parametrize("array", [np.array([{}]), np.array([1 + 2j]), np.array(["2020"], "M8[D]")])
 def test_arrays_without_a_place_in_a_run_file_are_refused(array):
     with pytest.raises(StoreError, match="cannot keep x"):
