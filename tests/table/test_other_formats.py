@@ -19,6 +19,7 @@ from scipy import io, sparse
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
 from fsframe.show.inspection import inspect_table
 from fsframe.table.array_files import ArrayColumns
 from fsframe.table.column_facts import Contents
@@ -298,6 +299,14 @@ def test_plink_tables_stay_in_two_bits_with_the_results_of_numbers(tmp_path, lac
     ):  # fmt: skip
         one, other = (Chain.parse(chain).run(data, seed=0).digests() for data in (packed, expected))
         assert one == other, chain
+    if not lacking:
+        packed = read(path, adjust="sex")
+        expected = attrs.evolve(packed, matrix=numbers)
+        adjusted = Chain.parse("jmi:top=2")
+        one, other = (adjusted.run(data, seed=0).digests() for data in (packed, expected))
+        assert one == other
+        with pytest.raises(RequestError, match="two copies of the packed table"):
+            adjusted.stages[0].method.select(packed, run=Run(memory=8))
     few = read(path, drop=["g0", "g2"])
     np.testing.assert_array_equal(few.X, np.delete(numbers, [0, 2], 1))
     for rows in (np.array([4, 1, 1, 0]), np.arange(N)[::-1], np.arange(7)):

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.method.ranking import TIE, rank_by_score
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -63,16 +63,13 @@ def with_strata(data: Dataset) -> Dataset:
     matrix: Any = data.matrix
     if isinstance(matrix, SparseColumns):
         matrix = matrix.with_column(strata)
-    elif data.in_memory:
+    else:
+        # Strata have more levels than the two bits of packed genotypes hold.
+        matrix = matrix if data.in_memory else data.values
         small = matrix.dtype != np.uint8 or strata.max() < 254
         kind = matrix.dtype if small and matrix.dtype != np.int8 else np.float64
         matrix = np.column_stack([matrix.astype(kind, copy=False), strata.astype(kind)])
         matrix.setflags(write=False)
-    else:
-        raise DataError(
-            f"{data.name}: a table that stays in its file cannot be adjusted for covariates by a "
-            "greedy filter; read it into memory (in_memory=True)"
-        )
     return attrs.evolve(
         data,
         matrix=matrix,

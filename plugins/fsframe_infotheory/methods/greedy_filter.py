@@ -16,6 +16,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, param, real
+from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins, cached_bytes
 from fsframe_infotheory.engine.encode import Encoded, encode
@@ -138,6 +139,12 @@ class GreedyFilter(InformationFilter):
     ) -> Selection:
         """The selection with the strata of the covariates as a given feature."""
         p = data.n_features
+        if not data.in_memory and not isinstance(data.matrix, SparseColumns):
+            run.must_hold(
+                2 * data.matrix.dtype.itemsize * data.n_samples * p,
+                f"{self.method_name()}: two copies of the packed table, with strata as a column",
+                "put a filter such as mim:top=1000 before",
+            )
         wide = with_strata(data)
         first = wide.feature_names[p]
         method = attrs.evolve(self, given=(first, *self.given), top=self._count(p))
