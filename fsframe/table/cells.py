@@ -242,7 +242,7 @@ class Sheet(Table):
         check_size(
             8 * self.n_rows * len(columns) + len(self.raw),
             f"{self.path} with {self.n_rows} rows × {len(columns)} columns",
-            "keep such a table as HDF5, which is read by columns, or ",
+            "keep such a table as Parquet or HDF5, which are read in parts, or ",
         )
         digits = bool(len(columns)) and not self.quoted
         # Digits become floats at the first block with other cells. Both arrays are in memory

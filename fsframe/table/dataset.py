@@ -506,7 +506,7 @@ class Dataset(FrozenTable):
         Raises
         ------
         DataError
-            If a name would occur twice, or the table is read from its file by columns.
+            If a name would occur twice, or the table is in parts.
         RequestError
             If `how` is neither ``"onehot"`` nor None.
 
@@ -520,10 +520,10 @@ class Dataset(FrozenTable):
         places = [] if how is None else np.flatnonzero(self.categorical).tolist()
         if not places:
             return self
-        if not self.nbytes:
+        if self.in_parts:
             raise DataError(
-                f"{self.name}: a table that is read from its file by columns cannot be encoded; "
-                "read it into memory (in_memory=True), or declare its columns as numbers"
+                f"{self.name}: a table in parts cannot be encoded; load it (`data.loaded()`), or "
+                "declare its columns as numbers"
             )
         blocks: list[NDArray[Any]] = []
         names: list[str] = []

@@ -258,12 +258,12 @@ class FrozenTable:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the table is a dense array: neither sparse nor a file read by columns."""
+        """Whether the table is a dense array: neither sparse, packed, nor in parts."""
         return isinstance(self.matrix, np.ndarray)
 
     @property
     def nbytes(self) -> int:
-        """Memory of the features as stored; 0 for a file read by columns."""
+        """Memory of the features as stored; 0 for a table in parts."""
         return int(getattr(self.matrix, "nbytes", 0))
 
     @property
@@ -292,7 +292,7 @@ class FrozenTable:
 
     @cached_property
     def X(self) -> NDArray[np.float64]:
-        """The features as one (n_samples, n_features) float64 array; a file is read whole."""
+        """The features as one (n_samples, n_features) float64 array; parts are read whole."""
         if self.in_memory and self.matrix.dtype == np.float64:
             return self.matrix  # type: ignore[no-any-return]
         if self.in_memory or self.nbytes:

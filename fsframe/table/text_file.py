@@ -260,7 +260,7 @@ def _standard_input() -> bytes:
 def _too_large(path: Path, size: int) -> DataError:
     return DataError(
         f"{path} has {shown(size)}; {shown(memory_bound())} are allowed: keep such a table as "
-        f"HDF5, which is read by columns, or set {VARIABLE}"
+        f"Parquet or HDF5, which are read in parts, or set {VARIABLE}"
     )
 
 
@@ -429,8 +429,8 @@ def _read_bounded(opened: IO[bytes], path: Path, bound: int) -> bytes:
         if size > bound:
             raise DataError(
                 f"{path} holds more than {shown(bound)} when decompressed, more than is allowed "
-                "for a compressed table: decompress it yourself, or keep it as HDF5, which is "
-                "read by columns"
+                "for a compressed table: decompress it yourself, or keep it as Parquet or HDF5, "
+                "which are read in parts"
             )
         parts.append(part)
     return b"".join(parts)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import attrs
 import h5py
 import numpy as np
 import polars
@@ -213,6 +214,10 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     data = fsframe.read(tmp_path / "t.h5")
     assert data.in_parts
     np.testing.assert_array_equal(data.loaded().X, np.eye(50))
+    nominal = attrs.evolve(data, categorical=np.arange(50) == 1)
+    with pytest.raises(DataError, match=r"in parts cannot be encoded; load it \(`data.loaded"):
+        nominal.encoded("onehot")
+    assert nominal.loaded().encoded("onehot").feature_names[1] == "f2=1"
 
 
 def test_what_an_earlier_pass_found_is_used_and_checked(
