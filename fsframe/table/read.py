@@ -47,7 +47,7 @@ _LABEL = "class"
 """Name of a label whose file does not name it."""
 
 LARGE = 2 * 1024**3
-"""Bytes as float64 above which the features of an HDF5 file are read in parts."""
+"""Bytes as float64 above which the features of an HDF5 file are read in parts in any case."""
 
 _NUMBERED_LINE = re.compile(r"([0-9]+)[\s,;]+(.+)")
 
@@ -292,7 +292,9 @@ def is_large(path: Path, kind: str, x: str) -> bool:
 
         with Hdf5Arrays(path) as file:
             form = file.table_form(x)
-        return form is not None and 8 * form[0][0] * form[0][1] > LARGE
+        # Arrays that would take more than the bound as float64 are not loaded at all.
+        most = min(LARGE, memory_bound())
+        return form is not None and 8 * form[0][0] * form[0][1] > most
     if path.stat().st_size < memory_bound() // 200:
         return False
     import polars

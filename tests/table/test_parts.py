@@ -214,6 +214,10 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     data = fsframe.read(tmp_path / "t.h5")
     assert data.in_parts
     np.testing.assert_array_equal(data.loaded().X, np.eye(50))
+    monkeypatch.setattr("fsframe.table.read.LARGE", 1 << 31)
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "15KB")
+    assert fsframe.read(tmp_path / "t.h5").in_parts
+    monkeypatch.undo()
     nominal = attrs.evolve(data, categorical=np.arange(50) == 1)
     with pytest.raises(DataError, match=r"in parts cannot be encoded; load it \(`data.loaded"):
         nominal.encoded("onehot")
