@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -208,7 +209,8 @@ class Immigrate(TunedSelector):
         run.must_hold(
             _bytes_of_weights(size),
             f"immigrate: W over {size} columns",
-            "screen first (`im4e immigrate`, or a larger screen)",
+            f"screen first (`im4e:top={math.isqrt(int(run.memory) // 64)} immigrate`, or a larger "
+            "screen)",
         )
         start = start_of_weights(training, upstream, self.start, run)
         sigma, pruned, tables = self._tuned(training, start, run)

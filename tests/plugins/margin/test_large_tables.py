@@ -46,8 +46,9 @@ def test_columns_are_screened_as_published_where_w_over_all_does_not_fit():
     assert any("W over 3000 columns takes 549 MiB" in note for note in alone.warnings)
     # Whether to screen is decided by the limit of the run, not by a worker's share of it.
     share = Run(memory=1 << 20, route_memory=600 << 20)
-    with pytest.raises(RequestError, match=r"W over 3000 columns.*`im4e immigrate`"):
+    with pytest.raises(RequestError, match=r"W over 3000 columns.*`im4e:top=128 immigrate`"):
         Immigrate().select(data, run=share)
+    assert Immigrate().select(data, Im4e(top=128).select(data), run=share).selected.size
 
 
 def test_screening_inside_immigrate_equals_im4e_before_it(wide):

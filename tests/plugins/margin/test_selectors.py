@@ -172,7 +172,7 @@ def test_no_gain_in_any_pair_leaves_w_where_it_started_and_says_so():
 def test_more_features_than_w_has_room_for_are_refused_with_the_bytes_and_a_way_out():
     X = np.random.default_rng(0).standard_normal((6, 50_001))
     data = Dataset.from_arrays(X, [0, 1] * 3)
-    with pytest.raises(RequestError, match=r"W over [0-9]+ columns takes .* GiB.*im4e immigrate"):
+    with pytest.raises(RequestError, match=r"W over [0-9]+ columns takes .* GiB.*im4e:top=1024 "):
         fsframe.selectors["immigrate"]().select(data, run=Run(memory=64 << 20))
     selection = fsframe.selectors["im4e"](top=5).select(data, run=Run(memory=64 << 20))
     assert selection.selected.size == 5
