@@ -112,7 +112,7 @@ def audit_run(
         data = attrs.evolve(data, matrix=data.matrix.afresh())
     record.require_table(data)
     with preferring(record.providers()):
-        chain = Chain.parse(record.chain)
+        chain = Chain.recorded(record.chain)
         if [stage.name for stage in chain.stages] != [stage.name for stage in record.stages]:
             raise RequestError(
                 f"the chain `{record.chain}` does not have the stages of the file: "
@@ -196,7 +196,7 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
         )
     record.require_table(training)
     with preferring(record.providers()):
-        chain = Chain.parse(record.chain)
+        chain = Chain.recorded(record.chain)
     if chain.classifier is None and not classifier:
         raise RequestError(
             f"the chain `{record.chain}` does not end with a classifier; name one, such as "

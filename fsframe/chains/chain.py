@@ -29,6 +29,7 @@ from fsframe.method.stage_view import filled, wraps_left
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.storage.spec import Limits
 from fsframe.table.dataset import Dataset
+from fsframe.text import printable
 
 if TYPE_CHECKING:
     import os
@@ -103,6 +104,17 @@ class Chain:
             If a named method belongs to a plugin that cannot be used.
         """
         return cls.from_texts(parse_stages(text))
+
+    @classmethod
+    def recorded(cls, text: str) -> Chain:
+        """`parse` for the chain of a run, which another version may have made."""
+        try:
+            return cls.parse(text)
+        except RequestError as error:
+            raise RequestError(
+                f"{error}; the run is of `{printable(text)}`, which cannot be computed with the "
+                "fsframe and plugins installed here: use those of the run, or run a chain of today"
+            ) from error
 
     @classmethod
     def from_texts(cls, texts: tuple[StageText, ...]) -> Chain:

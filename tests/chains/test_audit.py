@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains import request as requests
-from fsframe.chains.audit import TOLERANCE, audit_run
+from fsframe.chains.audit import TOLERANCE, audit_run, refit
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, FsframeWarning, RequestError, StoreError
 from fsframe.method.run import Observer, Observers, Run
@@ -145,6 +145,10 @@ def test_another_table_or_chain_is_refused(record, data):
         audit_run(record, data.take_columns(np.arange(5)), Run())
     with pytest.raises(RequestError, match="does not have the stages of the file"):
         audit_run(attrs.evolve(record, chain="mim:top=3"), data, Run())
+    earlier = attrs.evolve(record, chain="mim npfs:statistic=counts margin")
+    for again in (partial(audit_run, earlier, data, Run()), partial(refit, earlier, data)):
+        with pytest.raises(RequestError, match=r"'statistic'; .* cannot be computed with the"):
+            again()
 
 
 def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path: Path) -> None:

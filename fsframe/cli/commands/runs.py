@@ -151,7 +151,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> storage
     request = manifest.request
     # Before the table is read, to fail early if a method is not installed.
     with _original_providers(request.get("providers", "{}")):
-        chain = Chain.parse(manifest.chain)
+        chain = Chain.recorded(manifest.chain)
     path = options["data"] or request.get("path", "")
     if not path:
         raise RequestError(
