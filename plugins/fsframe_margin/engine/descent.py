@@ -252,7 +252,7 @@ class Objective:
         """Σ, from the α and β of step 1."""
         return self.space.gradient(point, self.sigma)
 
-    def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Floats | None:
+    def minimiser(self, gradient: Floats, threshold: float) -> Floats | None:
         """The minimiser U of step 2, or None if no weights lower the cost."""
         target = update(gradient, self.rule, self.penalty)
         return prune(target, threshold) if threshold and target is not None else target

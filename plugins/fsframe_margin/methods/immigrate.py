@@ -367,7 +367,7 @@ def descend(
         averaged = line_search and average is not None
         average = (1.0 - _MOMENTUM) * gradient + _MOMENTUM * average if averaged else gradient
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>, or <H, W> with the average H.
-        target = objective.minimiser(point, average, prune_below)
+        target = objective.minimiser(average, prune_below)
         reached = None
         if target is not None:
             arc = objective.arc(point, gradient, target)
