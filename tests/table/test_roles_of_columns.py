@@ -91,31 +91,40 @@ def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
         chain.run(determined, seed=1)
 
 
-@pytest.mark.parametrize("adjust", ["age", "age,site", "age,weight", "age,weight,site"])
-def test_permuted_labels_follow_the_numbers_as_the_true_ones_do(adjust):
+@pytest.mark.parametrize("skewed", [False, True])
+@pytest.mark.parametrize(
+    "adjust", ["age", "age,site", "age,clinic", "age,weight", "age,weight,site"]
+)
+def test_permuted_labels_follow_the_numbers_as_the_true_ones_do(adjust, skewed):
     # Features that follow the numbers, and the label only through them, would look relevant.
     rng = np.random.default_rng(5)
     numbers, site = rng.normal(size=(1000, 2)), rng.integers(0, 3, size=1000)
-    covariates = dict(zip(("age", "weight", "site"), (*numbers.T, site), strict=True))
+    clinic = rng.integers(0, 60, size=1000)
+    given = np.sinh(4 * numbers) if skewed else numbers
+    covariates = dict(
+        zip(("age", "weight", "site", "clinic"), (*given.T, site, clinic), strict=True)
+    )
     followed = numbers[:, 0] * (1.0 if "weight" not in adjust else numbers[:, 1])
     y = (followed + 0.3 * rng.normal(size=1000) > 0).astype(int)
     X = np.column_stack([rng.normal(size=1000), *covariates.values()])
-    data = Dataset.from_arrays(X, y, ["x", *covariates]).with_roles(adjust=adjust.split(","))
+    data = Dataset.from_arrays(X, y, ["x", *covariates], categorical=[4])
+    data = data.with_roles(adjust=adjust.split(","))
     permuted = fsframe.registry.nulls["permutation"]().labels(data, rng)
     assert (permuted != y).mean() > 0.02
     follows = np.corrcoef([permuted, y], followed)[:2, 2]
-    assert follows[0] == pytest.approx(follows[1], abs=0.01)
+    assert follows[0] == pytest.approx(follows[1], abs=0.015)
     assert np.array_equal(np.bincount(permuted), np.bincount(y))
 
 
-@pytest.mark.parametrize("task", ["regression", "survival", "three classes"])
+@pytest.mark.parametrize("task", ["regression", "survival", "three classes", "nine classes"])
 def test_labels_of_any_kind_are_permuted_among_rows_of_like_covariates(task):
     rng = np.random.default_rng(6)
     Z = rng.normal(size=(600, 3))
     y = np.abs(3.0 + Z.sum(axis=1) + 0.3 * rng.normal(size=600)) + 0.01
     event = (rng.random(600) < 0.5) * 1.0
-    if task == "three classes":
-        y = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    if "classes" in task:
+        parts = 3 if task == "three classes" else 9
+        y = np.searchsorted(np.quantile(y, np.arange(1, parts) / parts), y)
     X, names = np.column_stack([rng.normal(size=600), Z]), ["x", "a", "b", "c"]
     given = {"event": event} if task == "survival" else {}
     kind = {} if task != "regression" else {"task": "regression"}

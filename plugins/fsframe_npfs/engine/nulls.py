@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betaincinv, ndtri
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
@@ -29,10 +29,10 @@ from fsframe.resampling.groups import (
     permuted_within,
     require_two,
     rotated_labels,
-    rows_of_strata,
 )
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
+from fsframe.table.side_columns import SideColumns
 
 # Redraws of one resample before giving up. Both rows of a class of two are in 40 % of unstratified
 # draws, so a thousand failures in a row mean that the request cannot be met.
@@ -598,7 +598,7 @@ def said_of_drift(data: Dataset) -> str:
 
 
 _ROWS_OF_STRATUM = 10
-# Squares and products of covariates are fitted if there are so many rows for each coefficient.
+# Squares and products are fitted if there are so many rows for each coefficient.
 _ROWS_OF_COEFFICIENT = 10
 
 
@@ -608,18 +608,20 @@ def strata_of_covariates(data: Dataset) -> NDArray[np.int64]:
     Returns
     -------
     (n_samples,) int
-        Rows of a stratum are equal in all nominal covariates and in those with at most 10 distinct
-        numbers. If one other number is adjusted for, a stratum is about ten rows with neighbouring
-        values, equal ones together; if several are, about ten rows for which the label that the
+        Rows of a stratum are equal in all covariates if none of these has more than 10 distinct
+        numbers. For one covariate that has, a stratum is about ten rows with neighbouring values,
+        equal ones together; for several covariates, about ten rows for which the label that the
         covariates predict is nearly the same.
 
     Notes
     -----
-    Predictions are linear in all covariates and, if there are ten rows for each coefficient, in the
-    squares and products of these numbers: of membership of each class, of a numeric target, or of
-    the rank of a time and of censoring. Joint parts of several numbers would be so wide that the
-    label still follows the covariates within them, and features that follow these would be
-    selected (``benchmarks/resampling/strata.py``). O(n q² + n log n) for q coefficients.
+    Predictions are canonical variates: of normal scores of numbers and indicators of levels and, if
+    there are ten rows for each coefficient, of squares and products of these, with membership of
+    each class, a numeric target, or the rank of a time and censoring. Normal scores keep single
+    large values from deciding. Joint parts of several covariates would be so wide, or parts of
+    equal levels so small, that the label still follows the numbers within them, and features that
+    follow these would be selected (``benchmarks/resampling/strata.py``). O(n q² + n log n) for q
+    coefficients.
 
     References
     ----------
@@ -638,17 +640,15 @@ _STRATA: WeakKeyDictionary[Dataset, NDArray[np.int64]] = WeakKeyDictionary()
 
 def _strata_of(data: Dataset) -> NDArray[np.int64]:
     """As `strata_of_covariates`, computed anew."""
-    assert data.covariates is not None
-    numbers = data.covariates.many_valued()
-    levels = data.covariates.take_columns(~numbers)
-    strata = levels.strata()
-    if not numbers.any():
-        return strata
-    values = data.covariates.values[:, numbers]
+    covariates = data.covariates
+    assert covariates is not None
+    if not covariates.many_valued().any():
+        return covariates.strata()
+    values = covariates.values
     if values.shape[1] > 1:
-        values = _predicted_label(levels.design(), values, _targets(data))
-    codes = np.empty_like(strata)
-    parts = rows_of_strata(strata)
+        values = _predicted_label(covariates, _targets(data))
+    codes = np.empty(data.n_samples, dtype=np.int64)
+    parts = [np.arange(data.n_samples)]
     code = 0
     while parts:
         rows = parts.pop()
@@ -674,19 +674,37 @@ def _halves_of(rows: NDArray[np.intp], values: NDArray[np.float64]) -> list[NDAr
     return [np.sort(rows[order[:cut]]), np.sort(rows[order[cut:]])]
 
 
-def _predicted_label(
-    levels: NDArray[np.float64], numbers: NDArray[np.float64], targets: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Least-squares predictions of `targets` (n, t) from covariates, of the same shape."""
-    centred = numbers - numbers.mean(axis=0)
-    z = centred / np.abs(centred).max(axis=0)
-    first, second = np.triu_indices(z.shape[1])
-    surface = np.column_stack([levels, z, z[:, first] * z[:, second]])
-    if surface.shape[1] * _ROWS_OF_COEFFICIENT > len(z):
-        surface = np.column_stack([levels, z])
+def _predicted_label(covariates: SideColumns, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Canonical variates of covariates that predict `targets` (n, t), largest first, (n, ≤ t).
+
+    Each is scaled by its correlation with the targets. Except for the first, those that are no
+    larger than targets of noise give are left out: strata would be cut along them to no purpose.
+    """
+    n_rows = len(targets)
+    levels = covariates.take_columns(covariates.nominal).design()[:, 1:]
+    numbers = covariates.values.T[~covariates.nominal]
+    scores = [ndtri((mean_ranks(column) - 0.5) / n_rows) for column in numbers]
+    columns = np.column_stack([levels, *scores])
+    first, second = np.triu_indices(columns.shape[1])
+    # Products of two levels of a column are zero.
+    first, second = first[second >= levels.shape[1]], second[second >= levels.shape[1]]
+    surface = columns
+    if (columns.shape[1] + first.size) * _ROWS_OF_COEFFICIENT <= n_rows:
+        surface = np.column_stack([columns, columns[:, first] * columns[:, second]])
     # The bits must not depend on the number of threads.
     with threadpool_limits(1):
-        return surface @ np.linalg.lstsq(surface, targets, rcond=None)[0]
+        given, sought = _orthonormal(surface), _orthonormal(targets)
+        left, correlations, _ = np.linalg.svd(given.T @ sought, full_matrices=False)
+        variates: NDArray[np.float64] = given @ left * correlations
+    noise = (math.sqrt(given.shape[1]) + math.sqrt(sought.shape[1])) / math.sqrt(n_rows)
+    return variates[:, : max(1, int((correlations > noise).sum()))]
+
+
+def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An orthonormal basis of the centred columns."""
+    centred = columns - columns.mean(axis=0)
+    basis, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    return basis[:, sizes >= 1e-9 * sizes[0]]
 
 
 def _targets(data: Dataset) -> NDArray[np.float64]:
