@@ -135,6 +135,17 @@ def test_labels_of_any_kind_are_permuted_among_rows_of_like_covariates(task):
     assert near[0] == pytest.approx(near[1], abs=0.03)
 
 
+def test_a_numeric_target_follows_the_covariate_within_strata_hardly_at_all():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=200)
+    y = age + 0.5 * rng.normal(size=200)
+    data = Dataset.from_arrays(np.column_stack([age, age]), y, ["x", "age"], task="regression")
+    null = fsframe.registry.nulls["permutation"]()
+    data = data.with_roles(adjust="age")
+    permuted = [np.corrcoef(null.labels(data, rng), age)[0, 1] for _ in range(20)]
+    assert np.mean(permuted) == pytest.approx(np.corrcoef(y, age)[0, 1], abs=0.004)
+
+
 def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):
     path = tmp_path / "sets.csv"
     path.write_text("feature,group\nf8,pair\nf2,pair\nf3,other\nf4,other\n")

@@ -597,7 +597,8 @@ def said_of_drift(data: Dataset) -> str:
     )
 
 
-_ROWS_OF_STRATUM = 10
+# Of different labels five are enough to permute; of few classes, five would often be of one class.
+_ROWS_OF_STRATUM = {"classification": 10, "survival": 10, "regression": 5}
 # Squares and products are fitted if there are so many rows for each coefficient.
 _ROWS_OF_COEFFICIENT = 10
 
@@ -609,9 +610,9 @@ def strata_of_covariates(data: Dataset) -> NDArray[np.int64]:
     -------
     (n_samples,) int
         Rows of a stratum are equal in all covariates if none of these has more than 10 distinct
-        numbers. For one covariate that has, a stratum is about ten rows with neighbouring values,
-        equal ones together; for several covariates, about ten rows for which the label that the
-        covariates predict is nearly the same.
+        numbers. For one covariate that has, a stratum is about ten rows (five for a numeric target)
+        with neighbouring values, equal ones together; for several covariates, as many rows for
+        which the label that the covariates predict is nearly the same.
 
     Notes
     -----
@@ -652,7 +653,7 @@ def _strata_of(data: Dataset) -> NDArray[np.int64]:
     code = 0
     while parts:
         rows = parts.pop()
-        halves = _halves_of(rows, values[rows])
+        halves = _halves_of(rows, values[rows], _ROWS_OF_STRATUM[data.task])
         if halves:
             parts += halves
             continue
@@ -661,12 +662,14 @@ def _strata_of(data: Dataset) -> NDArray[np.int64]:
     return codes
 
 
-def _halves_of(rows: NDArray[np.intp], values: NDArray[np.float64]) -> list[NDArray[np.intp]]:
+def _halves_of(
+    rows: NDArray[np.intp], values: NDArray[np.float64], wanted_rows: int
+) -> list[NDArray[np.intp]]:
     """Some rows in two parts, cut between different values; empty if they are one stratum."""
     widest = values[:, np.ptp(values, axis=0).argmax()]
     order = np.argsort(widest, kind="stable")
     borders = np.flatnonzero(np.diff(widest[order])) + 1
-    strata = round(len(rows) / _ROWS_OF_STRATUM)
+    strata = round(len(rows) / wanted_rows)
     if strata < 2 or not borders.size:
         return []
     wanted = len(rows) * (strata // 2) / strata
