@@ -442,6 +442,14 @@ class Selector(Method):
                 f"{instead if others else ''}add after it a stage that permutes labels within "
                 f"strata ({after})"
             )
+        elif adjusted is not None and not adjusted.handled and self.uses_label:
+            telling = ", ".join(adjusted.names_that_determine(data.y))
+            if telling:
+                yield (
+                    f"{name}: the label is the same in all rows of each level of {telling} "
+                    "(--adjust), which leaves nothing for a feature to explain: leave it out "
+                    f"(--drop {telling.replace(', ', ',')} in place of --adjust)"
+                )
         for role, columns in data.sides.items():
             if role not in self.honours:
                 yield (

@@ -238,7 +238,8 @@ def permuted_within(
     if all((y[rows] == y[rows[0]]).all() for rows in parts):
         raise DataError(
             "the covariates (--adjust) determine the label: it is constant in each of their "
-            f"{len(parts)} strata, which leaves nothing for a feature to explain"
+            f"{len(parts)} strata, which leaves nothing for a feature to explain: leave some of "
+            "them out"
         )
     for rows in parts:
         permuted[rows] = y[generator.permutation(rows)]

@@ -92,6 +92,16 @@ class SideColumns:
         levels = np.array([np.unique(values).size for values in self.values.T], dtype=np.int64)
         return ~self.nominal & (levels > _LEVELS)
 
+    def names_that_determine(self, y: NDArray[Any]) -> list[str]:
+        """Columns of few numbers, or of categories, with one label in all rows of each level."""
+        labels = np.unique(y, return_inverse=True)[1]
+        found = []
+        for name, values, many in zip(self.names, self.values.T, self.many_valued(), strict=True):
+            pairs = np.unique(np.column_stack([values, labels]), axis=0)
+            if not many and len(pairs) == np.unique(values).size:
+                found.append(name)
+        return found
+
     def strata(self) -> NDArray[np.int64]:
         """Strata of rows that are equal in all columns, as codes (n_samples,).
 

@@ -87,8 +87,14 @@ def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
         spread.stages[-1].selection.scores.tobytes() == alone.stages[-1].selection.scores.tobytes()
     )
     determined = attrs.evolve(adjusted, y=(confounded.X[:, 8] > 0).astype(np.int64))
+    # Told beside other problems, before the base has worked.
+    told = fsframe.selectors["npfs"]().role_problems(determined)
+    assert any("determine the label" in said for said in told)
     with pytest.raises(DataError, match="determine the label"):
         chain.run(determined, seed=1)
+    for base in ("mim:top=3", "chi2:top=3,discretise=equal-width", "mim:top=3 cpss"):
+        with pytest.raises(DataError, match=r"each level of f9 .* leave it out"):
+            Chain.parse(base).run(determined)
 
 
 @pytest.mark.parametrize("skewed", [False, True])

@@ -19,10 +19,10 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
-from fsframe.resampling.groups import require_two
+from fsframe.resampling.groups import permuted_within, require_two
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.nulls import BootstrapSampler
+from fsframe_npfs.engine.nulls import BootstrapSampler, strata_of_covariates
 
 # A column in which d rows differ from the mode is constant in a bootstrap with probability about
 # exp(-d); above this d that never happens in practice.
@@ -216,6 +216,10 @@ def strata_problems(data: Dataset, who: str) -> Iterator[str]:
                 f"{who} permutes labels within the strata of {strata} or respects {role}, not "
                 "both: omit one of them"
             )
+    try:
+        permuted_within(data.y, strata_of_covariates(data), np.random.default_rng(0))
+    except DataError as error:
+        yield f"{who}: {error}"
 
 
 def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -544,7 +544,7 @@ class Ipss(HalvesSelector):
             fits = 2 * self.pairs * self.labellings(True)
             advice = f"so the bound is one by permuted labels, in {fits} fits"
         elif any(strata_problems(data, self.bound)):
-            advice = "covariates and groups or a time allow no permuted labels: omit one of them"
+            advice = "these covariates, groups or time allow no permuted labels: omit some of them"
         if _too_wide(base, p):
             yield (
                 f"{self.method_name()}: the published bound does not hold for many features ({p}; "
