@@ -155,7 +155,8 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
     yield ""
     if inspection.refused:
         refused = f"A chain would refuse this table as it is: {inspection.refused}"
-        yield from _wrapped(refused, indent="  ")
+        for number, problem in enumerate(refused.split("\n")):
+            yield from _wrapped(problem, indent="  ", first="  " * (number > 0))
         return
     yield f"Suggested {'call' if inspection.of_frame else 'command'}:"
     mark = "" if inspection.of_frame else " \\"

@@ -117,6 +117,15 @@ def test_other_formats_are_looked_at_in_the_same_way(
     assert columns[0]["codes"] == [[-999.0, 4]]
 
 
+def test_a_label_among_the_covariates_is_refused_beside_other_problems(
+    call: Call, here: Path
+) -> None:
+    rows = [f"{k % 7}.{k},{'xyz'[k % 3]},{k % 2},{k % 2}" for k in range(40)]
+    (here / "same.csv").write_text("\n".join(["a,site,ill,same", *rows]))
+    told = call("inspect same.csv --label ill --adjust same --categorical site").out
+    assert "in place of --adjust)\n  anova-f has no partial test" in told
+
+
 def test_a_table_of_row_names_alone_is_refused_in_words(call: Call, here: Path) -> None:
     (here / "ids.csv").write_text("id\n" + "\n".join(f"r{k}" for k in range(20)))
     assert "no column that could be a label" in call("inspect ids.csv", code=4).err
