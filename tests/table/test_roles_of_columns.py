@@ -111,6 +111,8 @@ def test_permuted_labels_follow_the_numbers_as_the_true_ones_do(adjust, skewed):
         zip(("age", "weight", "site", "clinic"), (*given.T, site, clinic), strict=True)
     )
     followed = numbers[:, 0] * (1.0 if "weight" not in adjust else numbers[:, 1])
+    if adjust == "age,site":
+        followed = np.sin(2 * followed)
     y = (followed + 0.3 * rng.normal(size=1000) > 0).astype(int)
     X = np.column_stack([rng.normal(size=1000), *covariates.values()])
     data = Dataset.from_arrays(X, y, ["x", *covariates], categorical=[4])

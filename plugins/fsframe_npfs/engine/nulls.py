@@ -29,6 +29,7 @@ from fsframe.resampling.groups import (
     permuted_within,
     require_two,
     rotated_labels,
+    rows_of_strata,
 )
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
@@ -599,6 +600,7 @@ def said_of_drift(data: Dataset) -> str:
 
 # Of different labels five are enough to permute; of few classes, five would often be of one class.
 _ROWS_OF_STRATUM = {"classification": 10, "survival": 10, "regression": 5}
+_PARTS_OF_LEVEL = 4
 # Squares and products are fitted if there are so many rows for each coefficient.
 _ROWS_OF_COEFFICIENT = 10
 
@@ -611,8 +613,9 @@ def strata_of_covariates(data: Dataset) -> NDArray[np.int64]:
     (n_samples,) int
         Rows of a stratum are equal in all covariates if none of these has more than 10 distinct
         numbers. For one covariate that has, a stratum is about ten rows (five for a numeric target)
-        with neighbouring values, equal ones together; for several covariates, as many rows for
-        which the label that the covariates predict is nearly the same.
+        with neighbouring values, equal ones together, and equal in further covariates if their
+        levels have four times as many rows on average; otherwise as many rows for which the label
+        that the covariates predict is nearly the same.
 
     Notes
     -----
@@ -643,17 +646,21 @@ def _strata_of(data: Dataset) -> NDArray[np.int64]:
     """As `strata_of_covariates`, computed anew."""
     covariates = data.covariates
     assert covariates is not None
-    if not covariates.many_valued().any():
-        return covariates.strata()
-    values = covariates.values
-    if values.shape[1] > 1:
+    numbers, wanted_rows = covariates.many_valued(), _ROWS_OF_STRATUM[data.task]
+    levels = covariates.take_columns(~numbers).strata()
+    if not numbers.any():
+        return levels
+    values, parts = covariates.values[:, numbers], rows_of_strata(levels)
+    # Equal levels of too few rows could not be cut by the number.
+    small = len(parts) > 1 and data.n_samples < len(parts) * _PARTS_OF_LEVEL * wanted_rows
+    if values.shape[1] > 1 or small:
         values = _predicted_label(covariates, _targets(data))
+        parts = [np.arange(data.n_samples)]
     codes = np.empty(data.n_samples, dtype=np.int64)
-    parts = [np.arange(data.n_samples)]
     code = 0
     while parts:
         rows = parts.pop()
-        halves = _halves_of(rows, values[rows], _ROWS_OF_STRATUM[data.task])
+        halves = _halves_of(rows, values[rows], wanted_rows)
         if halves:
             parts += halves
             continue
