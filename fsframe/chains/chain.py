@@ -113,7 +113,7 @@ class Chain:
         except RequestError as error:
             raise RequestError(
                 f"{error}; the run is of `{printable(text)}`, which cannot be computed with the "
-                "fsframe and plugins installed here: use those of the run, or run a chain of today"
+                "fsframe and plugins installed here: use those of the run, or another chain"
             ) from error
 
     @classmethod
