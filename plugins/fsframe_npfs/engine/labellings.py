@@ -22,7 +22,8 @@ from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import permuted_within, require_two
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.nulls import BootstrapSampler, strata_of_covariates
+from fsframe_npfs.engine.draws import BootstrapSampler
+from fsframe_npfs.engine.nulls import strata_of_covariates
 
 # A column in which d rows differ from the mode is constant in a bootstrap with probability about
 # exp(-d); above this d that never happens in practice.
@@ -251,7 +252,7 @@ class BootstrapDraws:
     labellings, numbers : (m,) int
         Labelling of each resample (0 for the true label), and its number b within it.
     fraction, stratify, times
-        As in `fsframe_npfs.engine.nulls.BootstrapSampler`.
+        As in `fsframe_npfs.engine.draws.BootstrapSampler`.
     null : str
         Name of the null that permutes the labels.
     """

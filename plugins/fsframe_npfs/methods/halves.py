@@ -22,6 +22,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import integer, optional, param
 from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
+from fsframe_npfs.engine.draws import check_halves, complementary_halves
 from fsframe_npfs.engine.labellings import (
     DRAWS,
     PERMUTATION,
@@ -31,7 +32,7 @@ from fsframe_npfs.engine.labellings import (
     permuted,
     strata_problems,
 )
-from fsframe_npfs.engine.nulls import check_halves, complementary_halves, said_of_drift
+from fsframe_npfs.engine.nulls import said_of_drift
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import unit_columns
 from fsframe.text import some_of
+from fsframe_npfs.engine.draws import BootstrapSampler
 from fsframe_npfs.engine.labellings import (
     DRAWS,
     PERMUTATION,
@@ -26,7 +27,6 @@ from fsframe_npfs.engine.labellings import (
     class_codes,
     strata_problems,
 )
-from fsframe_npfs.engine.nulls import BootstrapSampler
 from fsframe_npfs.methods.halves import (
     BOUNDS,
     HalvesSelector,

@@ -17,13 +17,13 @@ from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
-from fsframe_npfs.engine.labellings import DRAWS, BootstrapDraws
-from fsframe_npfs.engine.nulls import (
+from fsframe_npfs.engine.draws import (
     BootstrapSampler,
     half_counts,
     max_shards,
     shard_counts,
 )
+from fsframe_npfs.engine.labellings import DRAWS, BootstrapDraws
 from fsframe_npfs.methods import procedure
 from tests.grids import examples
 from tests.plugins.shared import divided

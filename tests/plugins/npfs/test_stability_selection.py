@@ -15,10 +15,10 @@ from scipy.stats import norm, rankdata
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError
 from fsframe.method.ranking import NEEDED, RELEVANT
+from fsframe_npfs.engine.draws import complementary_halves
 from fsframe_npfs.engine.labellings import DRAWS
 from fsframe_npfs.engine.nulls import (
     Permutation,
-    complementary_halves,
     said_of_drift,
     stretches_of_time,
 )
