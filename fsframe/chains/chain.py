@@ -107,7 +107,13 @@ class Chain:
 
     @classmethod
     def recorded(cls, text: str) -> Chain:
-        """`parse` for the chain of a run, which another version may have made."""
+        """`parse` for the chain of a run, which another version may have made.
+
+        Raises
+        ------
+        RequestError
+            As `parse`; the message names the chain and says what to do.
+        """
         try:
             return cls.parse(text)
         except RequestError as error:

@@ -234,6 +234,13 @@ def permuted_within(
     [1, 2]
     """
     permuted = y.copy()
+    for rows in varied_strata(y, strata):
+        permuted[rows] = y[generator.permutation(rows)]
+    return permuted
+
+
+def varied_strata(y: NDArray[Any], strata: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """`rows_of_strata`; DataError if the label (n_samples,) is constant in every stratum."""
     parts = rows_of_strata(strata)
     if all((y[rows] == y[rows[0]]).all() for rows in parts):
         raise DataError(
@@ -241,9 +248,7 @@ def permuted_within(
             f"{len(parts)} strata, which leaves nothing for a feature to explain: leave some of "
             "them out"
         )
-    for rows in parts:
-        permuted[rows] = y[generator.permutation(rows)]
-    return permuted
+    return parts
 
 
 def rotated_labels(

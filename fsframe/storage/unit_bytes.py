@@ -64,9 +64,8 @@ def unpack(content: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
     names = outer["names"]
     fits = are_texts(names) and len(set(names)) == len(names) == len(arrays)
     require(fits, "its header does not name each array once")
-    return {name: _sound(array, name) for name, array in zip(names, arrays, strict=True)}, outer[
-        "meta"
-    ]
+    sound = {name: _sound(array, name) for name, array in zip(names, arrays, strict=True)}
+    return sound, outer["meta"]
 
 
 def _sound(array: Any, name: str) -> NDArray[Any]:

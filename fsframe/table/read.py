@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -283,8 +284,12 @@ def _about_samples(form: Form, path: Path) -> AboutSamples:
     )
 
 
-def is_large(path: Path, kind: str, x: str) -> bool:
-    """Whether the table in a file is so large that it is not loaded, but read in parts."""
+def is_large(path: Path, kind: str, x: str, most: int | None = None) -> bool:
+    """Whether the table in a file is so large that it is not loaded, but read in parts.
+
+    So are features at `x` of an HDF5 file of more than `most` bytes as float64 (`LARGE` by
+    default), and any that would not fit into the memory for tables (`memory_bound`).
+    """
     if kind not in IN_BLOCKS:
         return False
     if kind == "hdf5":
@@ -292,9 +297,8 @@ def is_large(path: Path, kind: str, x: str) -> bool:
 
         with Hdf5Arrays(path) as file:
             form = file.table_form(x)
-        # Arrays that would take more than the bound as float64 are not loaded at all.
-        most = min(LARGE, memory_bound())
-        return form is not None and 8 * form[0][0] * form[0][1] > most
+        bound = min(LARGE if most is None else most, memory_bound())
+        return form is not None and 8 * math.prod(form[0]) > bound
     if path.stat().st_size < memory_bound() // 200:
         return False
     import polars
@@ -342,9 +346,10 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     DataError
         If the file is missing, damaged, of another kind, or its rows differ in length.
     """
-    table_path, asked = find_table(path), Form(in_memory=True, **form)
+    table_path, asked = find_table(path), Form(**form)
     kind = "" if in_parts(table_path) else file_kind(table_path)
-    if kind and not (kind != "hdf5" and is_large(table_path, kind, asked.x)):
+    # Of an HDF5 file that can be loaded, also the label is read.
+    if kind and not is_large(table_path, kind, asked.x, most=memory_bound()):
         return open_table(table_path, asked, one_column=True)
     from fsframe.table.parts import rows_of_parts
 
@@ -579,7 +584,12 @@ def read(
         )
     table_path = find_table(path)
     kind = file_kind(table_path)
-    if is_large(table_path, kind, x) if in_memory is None else not in_memory and kind in IN_BLOCKS:
+    if in_memory is False and kind not in IN_BLOCKS:
+        raise RequestError(
+            f"in_memory=False is for HDF5, Parquet and Arrow files, not for {path}: others are "
+            "loaded whole"
+        )
+    if in_memory is False or (in_memory is None and is_large(table_path, kind, x)):
         return by_parts([table_path])
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)

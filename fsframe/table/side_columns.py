@@ -93,13 +93,17 @@ class SideColumns:
         return ~self.nominal & (levels > _LEVELS)
 
     def names_that_determine(self, y: NDArray[Any]) -> list[str]:
-        """Columns of few numbers, or of categories, with one label in all rows of each level."""
+        """Columns of few numbers, or of categories, with one label in all rows of each level.
+
+        `y` is the label (n_samples,). O(n log n) for each column.
+        """
         labels = np.unique(y, return_inverse=True)[1]
         found = []
-        for name, values, many in zip(self.names, self.values.T, self.many_valued(), strict=True):
+        for column in np.flatnonzero(~self.many_valued()):
+            values = self.values[:, column]
             pairs = np.unique(np.column_stack([values, labels]), axis=0)
-            if not many and len(pairs) == np.unique(values).size:
-                found.append(name)
+            if len(pairs) == np.unique(values).size:
+                found.append(self.names[column])
         return found
 
     def strata(self) -> NDArray[np.int64]:

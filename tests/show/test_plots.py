@@ -259,7 +259,7 @@ def test_features_that_are_not_drawn_are_counted(runs):
     assert panel.get_xlabel().endswith("the first 1 kept features (2 more)")
     nominal = attrs.evolve(table(), categorical=np.array([False] * 4 + [True]))
     panel = plots.class_distributions(run("mim:top=5", nominal), nominal).axes[0]
-    assert panel.get_xlabel().endswith("1 kept feature without numbers not drawn")
+    assert panel.get_xlabel().endswith("not drawn: 1 nominal feature")
 
 
 def test_chains_without_a_stability_are_named(runs):

@@ -19,6 +19,9 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels import in_threads
 from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.parts import CACHE_FOLDER
+from fsframe.table.read import read_table
+from fsframe.table.row_readers import Hdf5Rows
+from fsframe.table.table_columns import Table
 
 
 @pytest.fixture
@@ -217,7 +220,13 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("fsframe.table.read.LARGE", 1 << 31)
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "15KB")
     assert fsframe.read(tmp_path / "t.h5").in_parts
+    # As for rows that are predicted.
+    assert isinstance(read_table(tmp_path / "t.h5"), Hdf5Rows)
     monkeypatch.undo()
+    assert isinstance(read_table(tmp_path / "t.h5"), Table)
+    (tmp_path / "t.csv").write_text("a,class\n1,x\n2,y\n3,x\n4,y\n")
+    with pytest.raises(RequestError, match=r"t\.csv: others are loaded whole"):
+        fsframe.read(tmp_path / "t.csv", in_memory=False)
     nominal = attrs.evolve(data, categorical=np.arange(50) == 1)
     with pytest.raises(DataError, match=r"in parts cannot be encoded; load it \(`data.loaded"):
         nominal.encoded("onehot")

@@ -184,7 +184,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         panel.set_ylim(-len(columns) + 0.5, 0.5)
         more, nominal = len(numeric) - len(columns), len(record.selected) - len(numeric)
         note = f"\nthe first {len(columns)} kept features ({more} more)" if more else ""
-        note += f"\n{counted(nominal, 'kept feature')} without numbers not drawn" if nominal else ""
+        note += f"\nnot drawn: {counted(nominal, 'nominal feature')}" if nominal else ""
         panel.set_xlabel(f"standard deviations from the feature's mean{note}")
         for number, code in enumerate(classes):
             label = short(str(data.classes[code]))

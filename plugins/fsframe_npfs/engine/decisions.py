@@ -146,12 +146,12 @@ def decide_by_tail(
 
 
 def shrinkage_factor(rows: NDArray[np.int64] | NDArray[np.float64]) -> float:
-    """Share λ of the differences between features' mean counts that is not sampling error.
+    """Share λ of the differences between features' mean scores that is not sampling error.
 
     Parameters
     ----------
     rows : (n_labellings, m) int or float64, at least two labellings
-        Counts.
+        Mean scores, or counts.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
-from fsframe.resampling.groups import permuted_within, require_two
+from fsframe.resampling.groups import require_two, varied_strata
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, select_resamples
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.draws import BootstrapSampler
@@ -218,7 +218,7 @@ def strata_problems(data: Dataset, who: str) -> Iterator[str]:
                 "both: omit one of them"
             )
     try:
-        permuted_within(data.y, strata_of_covariates(data), np.random.default_rng(0))
+        varied_strata(data.y, strata_of_covariates(data))
     except DataError as error:
         yield f"{who}: {error}"
 
