@@ -552,7 +552,7 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
-            "NPFS with covariates that are numbers: p-values of features that only follow them",
+            "NPFS with covariates: p-values of features that only follow them",
             "python benchmarks/resampling/strata.py --out FILE",
             ("resampling/results/strata.csv",),
             whole,
