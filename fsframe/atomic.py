@@ -284,11 +284,11 @@ def check_tracked_files(
         if not path.exists() and not path.is_symlink():
             continue
         try:
-            there = path.read_bytes()
+            present = path.read_bytes()
         except OSError:
             foreign.append(name)
             continue
-        if there != content and hashlib.sha256(there).hexdigest() != known.get(name):
+        if present != content and hashlib.sha256(present).hexdigest() != known.get(name):
             foreign.append(name)
     if foreign:
         raise StoreError(

@@ -118,19 +118,19 @@ def _adjacent_shares(data: Dataset) -> tuple[float, float]:
     y = data.y[:rows]
     hits, probes, expected = 0, 0, 0.0
     for code in np.unique(y):
-        mine = scaled[y == code]
-        if len(mine) < _FEWEST_MEMBERS:
+        of_class = scaled[y == code]
+        if len(of_class) < _FEWEST_MEMBERS:
             continue
-        some = np.unique(np.linspace(0, len(mine) - 1, _MOST_PROBES).astype(np.intp))
+        some = np.unique(np.linspace(0, len(of_class) - 1, _MOST_PROBES).astype(np.intp))
         for probe in some.tolist():
-            distance = ((mine - mine[probe]) ** 2).sum(axis=1)
+            distance = ((of_class - of_class[probe]) ** 2).sum(axis=1)
             distance[probe] = np.inf
-            near = [place for place in (probe - 1, probe + 1) if 0 <= place < len(mine)]
+            near = [place for place in (probe - 1, probe + 1) if 0 <= place < len(of_class)]
             best = distance[near].min()
             distance[near] = np.inf
             hits += bool(best < distance.min() * (1 - 1e-9))
         probes += some.size
-        expected += some.size * 2.0 / (len(mine) - 1)
+        expected += some.size * 2.0 / (len(of_class) - 1)
     if not probes:
         return 0.0, 0.0
     chance = min(expected / probes, 1.0)

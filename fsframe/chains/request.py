@@ -624,9 +624,9 @@ def stored_answer(
     except StoreError:
         check_destination(out, apart_from=apart_from)
         return None
-    there = recorded_request(record)
-    asked = attrs.evolve(there, chain=str(chain), seed=seed, software=software(chain))
-    reasons = there.differences(asked)
+    recorded = recorded_request(record)
+    asked = attrs.evolve(recorded, chain=str(chain), seed=seed, software=software(chain))
+    reasons = recorded.differences(asked)
     if reasons:
         raise existing_file(out, reasons)
     return record
@@ -634,9 +634,9 @@ def stored_answer(
 
 def recorded_request(record: RunRecord) -> Manifest:
     """The request that a run answered, as far as its file records it."""
-    there = dict(record.environment)
-    versions = {"python": ".".join(str(there.get("python", "")).split(".")[:2])}
-    for name, version in there.items():
+    environment = dict(record.environment)
+    versions = {"python": ".".join(str(environment.get("python", "")).split(".")[:2])}
+    for name, version in environment.items():
         if name in SOFTWARE or name.startswith(("plugin ", "class ")):
             versions[name] = str(version)
     return Manifest(

@@ -190,13 +190,13 @@ def tables_at(source: str, file: Path) -> list[str]:
 
     folder = file.parent
     paths = [source, str(folder / source), str(folder / Path(source).name)] if source else []
-    there: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for path in paths:
         # A path in a file of somebody else may be too long for the system.
         with contextlib.suppress(OSError):
             if Path(path).is_file() or in_parts(path):
-                there.setdefault(os.path.abspath(path), path)
-    return list(there.values())
+                tables.setdefault(os.path.abspath(path), path)
+    return list(tables.values())
 
 
 def table_of_run(record: storage.RunRecord, source: str, **given: Any) -> Dataset:

@@ -130,8 +130,8 @@ def _spelled_out(text: str, start: int) -> list[str]:
         members = [text[a + 1 : b] for a, b in pairwise(places)]
         texts: list[str] = []
         for member in members:
-            whole = text[:opening] + member.strip() + text[closing + 1 :]
-            texts += _spelled_out(whole, opening)
+            expanded = text[:opening] + member.strip() + text[closing + 1 :]
+            texts += _spelled_out(expanded, opening)
             if len(texts) > _MOST:
                 raise RequestError(f"the sets in `{text[:200]}` make more than {_MOST} chains")
         return texts

@@ -250,14 +250,14 @@ def measure_tables(
     calls.
     """
     parts = parts_of(tables.fold)
-    whole = [(r, np.flatnonzero(row >= 0)) for r, row in enumerate(tables.fold)]
+    tested = [(r, np.flatnonzero(row >= 0)) for r, row in enumerate(tables.fold)]
     sides = _sides(tables, classes)
     measured = np.full((len(sides), len(named), len(parts)), np.nan)
-    repeats = np.full((len(sides), len(named), len(whole)), np.nan)
+    repeats = np.full((len(sides), len(named), len(tested)), np.nan)
     for side, of in enumerate(sides):
         if of is None:
             continue
-        for values, rows_of in ((measured, parts), (repeats, whole)):
+        for values, rows_of in ((measured, parts), (repeats, tested)):
             for number, (repeat, rows) in enumerate(rows_of):
                 predictions = of(repeat, rows)
                 for place, (_, measure) in enumerate(named):

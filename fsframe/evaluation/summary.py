@@ -285,8 +285,8 @@ def _quality(
     quality = values(parts)
     if not np.isnan(quality).any():
         return quality, False
-    whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
-    return values(whole), True
+    tested = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
+    return values(tested), True
 
 
 def _accuracy_of(

@@ -205,13 +205,13 @@ class ClusterEngine(Engine):
         info = self._client.scheduler_info
         # Recent releases list only some workers by default.
         listed = {"n_workers": -1} if "n_workers" in inspect.signature(info).parameters else {}
-        there = self._ask(self._patience, info, **listed)["workers"]
+        workers = self._ask(self._patience, info, **listed)["workers"]
         now = time.monotonic()
         # If the scheduler or this process was busy or stopped, workers are not to blame.
         passed = min(now - self._counted, 2.0 * min(_COUNT_SECONDS, self._patience / 4))
         self._counted = now
         known: dict[tuple[str, str], _Worker] = {}
-        for address, facts in there.items():
+        for address, facts in workers.items():
             # An address may be used again; the folder of a worker is unique.
             key = (str(address), str(facts.get("local_directory", "")))
             worker = self._known.get(key)

@@ -151,8 +151,8 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
     ):
         array = tables.get(name)
         if array is not None and array.shape == (m,) and array.dtype.kind in "fiu":
-            whole = title == "df" and array.dtype.kind in "iu"
-            columns[title] = array.astype(np.int64 if whole else np.float64)
+            is_integer = title == "df" and array.dtype.kind in "iu"
+            columns[title] = array.astype(np.int64 if is_integer else np.float64)
     p, q = _shares(tables, ("p_values",), m), _shares(tables, _Q_NAMES, m)
     if p is None and q is not None:
         # Of stages that bound the share of false features without a test of each.

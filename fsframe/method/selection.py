@@ -175,7 +175,7 @@ class _Space:
 
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
-    whole: NDArray[np.bool_]
+    integral: NDArray[np.bool_]
     empty: NDArray[np.bool_]
     levels: dict[int, NDArray[np.float64]]
     steps: dict[int, float]
@@ -198,7 +198,7 @@ class _Space:
         return cls(
             centre=centre,
             scale=scale,
-            whole=(~known | (np.rint(rows) == rows)).all(axis=0),
+            integral=(~known | (np.rint(rows) == rows)).all(axis=0),
             empty=np.logical_not(known.any(axis=0)),
             levels=levels,
             steps=steps,
@@ -229,7 +229,7 @@ class _Space:
             column, scale = coordinates[:, at], self.scale[place]
             value = self.centre[place] + (0.0 if np.isinf(scale) else column * scale)
             # Rounded first, so that the mean of 0 and 1 is one half in any scale.
-            values[:, place] = np.rint(np.round(value, 9)) if self.whole[place] else value
+            values[:, place] = np.rint(np.round(value, 9)) if self.integral[place] else value
             at += 1
         return values
 
@@ -505,11 +505,11 @@ class Selection:
         if np.array_equal(seen, columns):
             return {"features_in": np.arange(columns.size)}
         place = places_among(seen, columns)
-        there = place >= 0
-        changes: dict[str, Any] = {"features_in": np.flatnonzero(there)}
+        is_kept = place >= 0
+        changes: dict[str, Any] = {"features_in": np.flatnonzero(is_kept)}
         if not self.model:
             return changes
-        complete = bool(there.all())
+        complete = bool(is_kept.all())
         kept: dict[str, NDArray[Any]] = {}
         for name, array in self.model.items():
             axes = self.model_columns.get(name)

@@ -443,12 +443,12 @@ class Selector(Method):
                 f"strata ({after})"
             )
         elif adjusted is not None and not adjusted.handled and self.uses_label:
-            telling = ", ".join(adjusted.names_that_determine(data.y))
-            if telling:
+            determining = ", ".join(adjusted.names_that_determine(data.y))
+            if determining:
                 yield (
-                    f"{name}: the label is the same in all rows of each level of {telling} "
+                    f"{name}: the label is the same in all rows of each level of {determining} "
                     "(--adjust), which leaves nothing for a feature to explain: leave it out "
-                    f"(--drop {telling.replace(', ', ',')} in place of --adjust)"
+                    f"(--drop {determining.replace(', ', ',')} in place of --adjust)"
                 )
         for role, columns in data.sides.items():
             if role not in self.honours:

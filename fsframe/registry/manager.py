@@ -422,14 +422,14 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
         return
     release = _metadata(distribution, "Version") or "unknown" if points else ""
     for point in points:
-        sound = point.pattern.match(point.value) is not None
+        readable = point.pattern.match(point.value) is not None
         yield PluginSource(
             name=point.name,
             distribution=owner,
             version=release,
             target=point.value,
             load=point.load
-            if sound
+            if readable
             else _raiser(f"its entry point names {point.value!r}, which is not a module"),
         )
 

@@ -187,8 +187,8 @@ class Registry(Mapping[str, Any]):
             declared = plugin.entries
             if plugin.status == "blocked" and plugin.source.bundled:
                 # Its list of entries is part of fsframe: read only to name the owner.
-                (whole,) = PluginManager([plugin.source], {}).plugins()
-                declared = whole.entries
+                (loaded,) = PluginManager([plugin.source], {}).plugins()
+                declared = loaded.entries
             offers_it = any(
                 isinstance(e, self.entries) and plain in (e.name, *e.aliases) for e in declared
             )

@@ -149,9 +149,9 @@ def permuted_labels(
     (True, 2)
     """
     first, code, varies = _varying(y, groups)
-    whole = np.flatnonzero(~varies)
+    uniform = np.flatnonzero(~varies)
     label_of = y[first]
-    label_of[whole] = label_of[generator.permutation(whole)]
+    label_of[uniform] = label_of[generator.permutation(uniform)]
     permuted = label_of[code]
     for group in np.flatnonzero(varies):
         rows = np.flatnonzero(code == group)
@@ -296,9 +296,9 @@ def rotated_labels(
         return rotated
     first, code, varies = _varying(y[order], groups[order])
     label_of = y[order][first]
-    whole = np.flatnonzero(~varies)
-    whole = whole[np.argsort(first[whole])]
-    label_of[whole] = _rotated(label_of[whole], generator, stretches)
+    uniform = np.flatnonzero(~varies)
+    uniform = uniform[np.argsort(first[uniform])]
+    label_of[uniform] = _rotated(label_of[uniform], generator, stretches)
     rotated[order] = label_of[code]
     for group in np.flatnonzero(varies):
         rows = order[code == group]

@@ -319,12 +319,12 @@ def _telling(data: Dataset) -> Iterator[Finding]:
         absent = np.array([np.isnan(rows).mean(axis=0) for rows in by_class])
         differing = np.flatnonzero(np.ptp(absent, axis=0) >= _LEAST_DIFFERENCE)
         gaps += [(start + int(k), absent[:, k]) for k in differing]
-        whole = ~np.isnan(X).any(axis=0) & ~data.categorical[start:stop]
-        low, high = (np.array([f(r[:, whole], axis=0) for r in by_class]) for f in (np.min, np.max))
+        full = ~np.isnan(X).any(axis=0) & ~data.categorical[start:stop]
+        low, high = (np.array([f(r[:, full], axis=0) for r in by_class]) for f in (np.min, np.max))
         order = np.argsort(low, axis=0)
         low, high = (np.take_along_axis(ends, order, axis=0) for ends in (low, high))
         apart = (high[:-1] < low[1:]).all(axis=0)
-        separate += [start + int(k) for k in np.flatnonzero(whole)[apart]]
+        separate += [start + int(k) for k in np.flatnonzero(full)[apart]]
     yield from _tells_too_much(
         data, [(k, "separates the classes without an error") for k in separate]
     )

@@ -95,8 +95,8 @@ def _sentences_of_run(record: RunRecord) -> Iterator[str]:
     yield f"The random seed was {record.seed}."
     if record.command:
         yield f"The command was `{printable(record.command, longest=600)}`."
-    there = {name: record.environment.get(name) for name in _NAMED_LIBRARIES}
-    libraries = [f"{name} {version}" for name, version in there.items() if isinstance(version, str)]
+    versions = {name: record.environment.get(name) for name in _NAMED_LIBRARIES}
+    libraries = [f"{name} {text}" for name, text in versions.items() if isinstance(text, str)]
     if libraries:
         yield f"It ran with {', '.join(libraries)}."
 

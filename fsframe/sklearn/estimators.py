@@ -263,11 +263,11 @@ def run_of(estimator: Any) -> Run:
         If `random_state`, `n_jobs` or `memory_limit` is invalid.
     """
     state = getattr(estimator, "random_state", 0)
-    whole = isinstance(state, numbers.Integral) and not isinstance(state, bool)
+    is_integer = isinstance(state, numbers.Integral) and not isinstance(state, bool)
     if isinstance(state, np.random.Generator):
         seed = int(state.integers(2**31 - 1))
     else:
-        seed = int(state) if whole else int(check_random_state(state).randint(2**31 - 1))
+        seed = int(state) if is_integer else int(check_random_state(state).randint(2**31 - 1))
     memory = getattr(estimator, "memory_limit", None)
     jobs = getattr(estimator, "n_jobs", None)
     if jobs is not None and not isinstance(jobs, numbers.Integral):

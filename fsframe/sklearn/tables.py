@@ -540,9 +540,9 @@ def sample_weights(
         raise InvalidData("sample_weight must be numbers ≥ 0, not all zero")
     if (weights == 1).all():
         return None, None
-    whole = np.round(weights)
-    if np.array_equal(whole, weights):
-        return whole.astype(np.int64), None
+    rounded = np.round(weights)
+    if np.array_equal(rounded, weights):
+        return rounded.astype(np.int64), None
     if counting:
         counts = f"{', '.join(counting)} count{'s' * (len(counting) == 1)} rows"
         raise InvalidData(f"sample_weight: {counts}, so the weights must be integers")

@@ -54,7 +54,7 @@ class CheckedArrays:
         self.require(array.dtype.kind in kinds, name, f"holds {array.dtype.name}")
         return array
 
-    def whole(
+    def integers(
         self, name: str, shape: tuple[int | None, ...], least: int, below: int
     ) -> NDArray[np.int64]:
         array = self._array(name, "iu", shape)
@@ -95,7 +95,7 @@ class CheckedArrays:
         All tested rows must have a prediction.
         """
         if n_classes:
-            predictions: NDArray[Any] = self.whole(name, shape, -1, n_classes)
+            predictions: NDArray[Any] = self.integers(name, shape, -1, n_classes)
             known = predictions >= 0
         else:
             predictions = self.reals(name, shape)
@@ -223,13 +223,13 @@ def fold_tables(
         scores = given.reals("class-scores", (None, None, None))
         repeats, n, n_classes = scores.shape
         given.require(scores.size, "class-scores", "is empty")
-        truth: NDArray[Any] = given.whole("truth", (n,), 0, n_classes)
+        truth: NDArray[Any] = given.integers("truth", (n,), 0, n_classes)
     else:
         truth = given.finite("truth", (None,))
         repeats, n, n_classes = given.length("fold"), len(truth), 0
         given.require(repeats and n, "truth", "is empty, or fold is")
         scores = np.empty((repeats, n, 0))
-    fold = given.whole("fold", (repeats, n), -1, n)
+    fold = given.integers("fold", (repeats, n), -1, n)
     tested = fold >= 0
     n_splits = 0
     for row in fold:
@@ -259,25 +259,25 @@ def fold_tables(
     if "measures" in given:
         optional |= _measures(given, n_splits, repeats)
     if "group-sizes" in given:
-        sizes = given.whole("group-sizes", (None,), 1, n + 1)
+        sizes = given.integers("group-sizes", (None,), 1, n + 1)
         optional["group_sizes"] = sizes
         optional["group_right"] = given.reals("group-right", (repeats, sizes.size))
         optional["group_vote"] = given.reals("group-vote", (repeats, sizes.size))
     if "sizes" in given:
-        sizes = given.whole("sizes", (None,), 1, n_features + 1)
+        sizes = given.integers("sizes", (None,), 1, n_features + 1)
         ascending = sizes.size and (np.diff(sizes) > 0).all()
         given.require(ascending, "sizes", "is not ascending")
         optional["sizes"] = sizes
         curve = (sizes.size, repeats, n)
         optional["curve"] = given.predictions("curve", curve, n_classes, tested)
-        optional["place"] = given.whole("place", (n_splits, n_features), -1, n_features)
+        optional["place"] = given.integers("place", (n_splits, n_features), -1, n_features)
     return FoldTables(
         fold=fold,
         truth=truth,
         predicted=predicted,
         class_scores=scores,
         kept=given.flags("kept", (n_splits, n_features)),
-        chosen=given.whole("chosen", (n_splits,), 0, chains),
+        chosen=given.integers("chosen", (n_splits,), 0, chains),
         tuning=tuning,
         **optional,
     )
@@ -420,7 +420,7 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
         )
         every = (None, z.size)
         return BootstrapTables(
-            columns=seen[given.whole("columns", z.shape, 0, seen.size)],
+            columns=seen[given.integers("columns", z.shape, 0, seen.size)],
             z=z,
             critical=critical,
             relevant=given.flags("relevant", z.shape) if "relevant" in given else z > critical,

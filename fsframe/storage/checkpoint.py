@@ -379,8 +379,8 @@ class Checkpoint:
 
     def _sweep(self) -> None:
         """Remove temporary files of a killed writer; this process holds the lock."""
-        mine = re.escape(f".{self.out.name[:200]}.")
-        for folder, name in ((self.folder, r"\..*"), (self.out.parent, mine)):
+        partial_names = re.escape(f".{self.out.name[:200]}.")
+        for folder, name in ((self.folder, r"\..*"), (self.out.parent, partial_names)):
             pattern = re.compile(rf"{name}[0-9]+-[0-9a-f]{{8}}\.partial")
             with contextlib.suppress(OSError):
                 for entry in os.listdir(folder):
@@ -392,14 +392,14 @@ class Checkpoint:
         """Number of resamples and stages on disk now, without those of missing files."""
         with self._guard:
             try:
-                there = set(os.listdir(self.folder))
+                names = set(os.listdir(self.folder))
             except OSError:
                 return 0
             return sum(
                 unit.stop - unit.start
                 for units in self._places.values()
                 for unit, place in units.items()
-                if place.path.name in there
+                if place.path.name in names
             )
 
     def units(self, call: str) -> list[Unit]:

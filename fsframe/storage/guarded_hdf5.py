@@ -135,8 +135,8 @@ class GuardedGroup:
         self._require(count == len(expected), f"has {count} attributes, not {len(expected)}")
         attributes: dict[str, Any] = {}
         for name, kind in expected.items():
-            there = h5py.h5a.exists(self._group, name.encode())
-            self._require(there, f"lacks the attribute {name}")
+            is_present = h5py.h5a.exists(self._group, name.encode())
+            self._require(is_present, f"lacks the attribute {name}")
             attributes[name] = self._attribute(name, kind)
         return attributes
 
@@ -253,15 +253,15 @@ class GuardedGroup:
         chunk_bytes = dtype.itemsize * math.prod(chunk)
         few = expected <= _FREE_CHUNKS + math.prod(shape) * dtype.itemsize // _SMALL_CHUNK
         require(few, f"{where} is cut into {expected} chunks, too many for its size")
-        there = dataset.get_num_chunks()
-        require(there == expected, f"{where} has {there} chunks, not {expected}")
+        n_chunks = dataset.get_num_chunks()
+        require(n_chunks == expected, f"{where} has {n_chunks} chunks, not {expected}")
         chunks: list[Any] = []
         dataset.chunk_iter(chunks.append)
         for info in chunks:
             require(not info.filter_mask, f"{where} has a chunk without its checksum")
             if not gzip:
-                whole = info.size == chunk_bytes + _CHECKSUM_BYTES
-                require(whole, f"{where} has a chunk of {info.size} bytes")
+                has_its_size = info.size == chunk_bytes + _CHECKSUM_BYTES
+                require(has_its_size, f"{where} has a chunk of {info.size} bytes")
             elif info.size > _HARMLESS_CHUNK:
                 _, raw = dataset.read_direct_chunk(info.chunk_offset)
                 stream = zlib.decompressobj()

@@ -180,8 +180,8 @@ def _check_root(top: dict[str, Any], version: int) -> None:
     require(declared == version, f"encoding-version is {declared}, the seal says otherwise")
     done = status == spec.STATUS
     require(done, f"status is {printable(status)!r}: the run did not finish")
-    whole = not seed or re.fullmatch(r"[0-9]{1,1000}", seed)
-    require(whole, f"seed {printable(seed, 40)!r} is not a whole number")
+    is_number = not seed or re.fullmatch(r"[0-9]{1,1000}", seed)
+    require(is_number, f"seed {printable(seed, 40)!r} is not a whole number")
 
 
 def _data(group: GuardedGroup, limits: Limits, version: int) -> DataRecord:
@@ -309,9 +309,9 @@ def _unpack(group: GuardedGroup, arrays: dict[str, NDArray[Any]]) -> None:
     for path, how in packing.items():
         if how == TRIANGLE:
             continue
-        there = is_packable(how) and how in arrays and packing.get(how, TRIANGLE) == TRIANGLE
+        is_unpacked = is_packable(how) and how in arrays and packing.get(how, TRIANGLE) == TRIANGLE
         problem = f"{where} refers {printable(path, 80)!r} to an array that does not exist"
-        require(there, problem)
+        require(is_unpacked, problem)
         group.count_memory(arrays[how].nbytes, where)
         arrays[path] = arrays[how]
 
@@ -335,8 +335,8 @@ def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]
 
 def _seed(text: str, where: str) -> list[int]:
     key = _parsed(text, f"{where} seed", list)
-    whole = all(type(part) is int and part >= 0 for part in key)
-    require(whole, f"{where} seed is not a list of whole numbers")
+    are_numbers = all(type(part) is int and part >= 0 for part in key)
+    require(are_numbers, f"{where} seed is not a list of whole numbers")
     return key  # type: ignore[no-any-return]
 
 

@@ -208,8 +208,10 @@ def check_seal(content: bytes, where: str) -> int:
         return version
     declared = re.search(rb"\nbytes ([0-9]{1,19})\n", content[:SEAL_BYTES])
     if declared and int(declared[1]) != len(image):
-        size, whole = len(content), int(declared[1]) + SEAL_BYTES
-        problem = f"is {'cut short' if size < whole else 'too long'}: {size} bytes, not {whole}"
+        size, expected = len(content), int(declared[1]) + SEAL_BYTES
+        problem = (
+            f"is {'cut short' if size < expected else 'too long'}: {size} bytes, not {expected}"
+        )
     else:
         problem = "was changed after it was written: its SHA-256 is not the sealed one"
     raise StoreError(f"{where} {problem}; take a copy from a backup, or run the chain again")

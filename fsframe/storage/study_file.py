@@ -189,8 +189,8 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
     whole = len(members) <= _MOST_CELLS + 2 and _PLAN in members and _SOURCE in members
     require(whole, f"{where} is not a study: it lacks {_PLAN} or holds too much")
     plan = json.loads(_content(archive, members[_PLAN], _MOST_PLAN, where))
-    ours = isinstance(plan, dict) and plan.get("format") == _FORMAT
-    require(ours, f"{where} is not a study of fsframe")
+    is_study = isinstance(plan, dict) and plan.get("format") == _FORMAT
+    require(is_study, f"{where} is not a study of fsframe")
     version = plan.get("version")
     said = f"{where} has version {version!r}; this fsframe reads version {_VERSION}"
     require(version == _VERSION, said)
@@ -205,8 +205,8 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
     require(math.prod(sizes) <= _MOST_CELLS, f"{where} declares more than {_MOST_CELLS} runs")
     for cell in itertools.starmap(StudyCell, itertools.product(*map(range, sizes))):
         info = members.pop(cell.member, None)
-        there = info is not None or cell.chain >= n_chosen
-        require(there, f"{where} lacks the run {cell.member}")
+        present_or_optional = info is not None or cell.chain >= n_chosen
+        require(present_or_optional, f"{where} lacks the run {cell.member}")
         if info is not None:
             image = _content(archive, info, _MOST_CELL, where)
             runs[cell] = load_run_image(image, f"{where}/{cell.member}")

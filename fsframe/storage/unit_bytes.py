@@ -59,8 +59,8 @@ def unpack(content: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
     # Whatever NumPy, zipfile and JSON raise about bytes that may be anything.
     except Exception as error:
         raise StoreError(f"it is not a packet of arrays: {error}") from None
-    whole = isinstance(outer, dict) and set(outer) == {"names", "meta"}
-    require(whole, "its header lacks names or meta")
+    is_header = isinstance(outer, dict) and set(outer) == {"names", "meta"}
+    require(is_header, "its header lacks names or meta")
     names = outer["names"]
     fits = are_texts(names) and len(set(names)) == len(names) == len(arrays)
     require(fits, "its header does not name each array once")
@@ -108,13 +108,13 @@ def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
     arrays: Arrays = {}
     for name in dict.fromkeys(name for result in results for name in result):
         listed = [result.get(name) for result in results]
-        whole = [array for array in listed if array is not None]
-        alike = len(whole) == len(listed) > 1 and len({array.dtype for array in whole}) == 1
-        if alike and all(array is whole[0] or same_bits(array, whole[0]) for array in whole[1:]):
-            arrays[f"every/{name}"] = whole[0]
-        elif alike and all(array.ndim == 1 for array in whole):
-            arrays[f"joined/{name}"] = np.concatenate(whole)
-            arrays[f"sizes/{name}"] = np.array([array.size for array in whole], dtype=np.int64)
+        given = [array for array in listed if array is not None]
+        alike = len(given) == len(listed) > 1 and len({array.dtype for array in given}) == 1
+        if alike and all(array is given[0] or same_bits(array, given[0]) for array in given[1:]):
+            arrays[f"every/{name}"] = given[0]
+        elif alike and all(array.ndim == 1 for array in given):
+            arrays[f"joined/{name}"] = np.concatenate(given)
+            arrays[f"sizes/{name}"] = np.array([array.size for array in given], dtype=np.int64)
         else:
             for place, array in enumerate(listed):
                 if array is not None:

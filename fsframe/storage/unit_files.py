@@ -160,12 +160,10 @@ class Manifest:
         for name in sorted({*self.software, *other.software}):
             if name in NUMERIC_LIBRARIES and (known or mixed):
                 continue
-            mine, theirs = (each.software.get(name, "absent") for each in (self, other))
+            old, new = (each.software.get(name, "absent") for each in (self, other))
             # Plugins used by only one of two different chains add no information.
-            if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
-                reasons.append(
-                    f"it was started with {printable(name)} {printable(mine)}, not {theirs}"
-                )
+            if old != new and not (self.chain != other.chain and "absent" in (old, new)):
+                reasons.append(f"it was started with {printable(name)} {printable(old)}, not {new}")
         return reasons
 
     @classmethod
@@ -342,8 +340,8 @@ def _entries(raw: bytes) -> list[tuple[Unit, int]]:
     for entry in index:
         known = isinstance(entry, list) and len(entry) == 2
         require(known, "its index has an entry of another form")
-        whole = type(entry[1]) is int and entry[1] >= 0
-        require(whole, "its index has a length that is not a whole number")
+        is_length = type(entry[1]) is int and entry[1] >= 0
+        require(is_length, "its index has a length that is not a whole number")
         units.append((Unit.parse(entry[0]), entry[1]))
     return units
 

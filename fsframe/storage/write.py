@@ -199,8 +199,8 @@ def _contents(record: RunRecord, *, packed: bool = True) -> _Contents:
 
 
 def _add_stage(contents: _Contents, path: str, stage: StageRecord, packed: bool) -> None:
-    whole = stage_items(stage)
-    items, packing = compact(whole) if packed else (whole, {})
+    unpacked = stage_items(stage)
+    items, packing = compact(unpacked) if packed else (unpacked, {})
     declared = axes_text(stage)
     if declared:
         items["model_columns"] = (declared,)
@@ -208,7 +208,7 @@ def _add_stage(contents: _Contents, path: str, stage: StageRecord, packed: bool)
         items["packing"] = (stored_json(packing, f"packing of stage {stage.name}"),)
         # Unpacked arrays count towards the memory of a reader.
         contents.n_unpacked += sum(
-            2 * items[name].nbytes if how == TRIANGLE else whole[name].nbytes
+            2 * items[name].nbytes if how == TRIANGLE else unpacked[name].nbytes
             for name, how in packing.items()
         )
     contents.datasets(path, dict(sorted(items.items())))

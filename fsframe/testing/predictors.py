@@ -104,10 +104,10 @@ class PredictorConformance(FitChecks):
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
-        mine = Dataset.from_arrays(X, y, task=data.task)
+        given = Dataset.from_arrays(X, y, task=data.task)
         upstream = self._stage_before(data) if self.after else some_upstream(data)
         before = frozen_bytes(X, y, upstream)
-        self.answer(self._fit(mine, upstream), X)
+        self.answer(self._fit(given, upstream), X)
         assert frozen_bytes(X, y, upstream) == before, "it changes its table or what is upstream"
 
     def test_only_columns_kept_upstream_are_used(self) -> None:

@@ -215,11 +215,11 @@ class PromiseChecks(SelectorChecks):
             expected = method.select(self._of(holed))
         except DataError:
             raise not_applicable("it requires a parameter for missing values") from None
-        whole = method.select(self._of(full))
+        of_full = method.select(self._of(full))
         same = {
             what: change
             for what, change in _MOVES.items()
-            if _alike(method.select(self._of(change(full))), whole)
+            if _alike(method.select(self._of(change(full))), of_full)
         }
         only_if(same, "its scores depend on the origin of the columns")
         for what, change in same.items():

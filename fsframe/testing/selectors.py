@@ -142,14 +142,14 @@ class InvarianceChecks(SelectorChecks):
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
-        mine = Dataset.from_arrays(X, y, task=data.task)
-        counts = resamples(mine, 2)
-        resample, upstream = mine.with_counts(counts[0]), some_upstream(mine)
+        given = Dataset.from_arrays(X, y, task=data.task)
+        counts = resamples(given, 2)
+        resample, upstream = given.with_counts(counts[0]), some_upstream(given)
         before = frozen_bytes(X, y, counts, upstream, resample.counts)
-        self._result(mine)
-        self._result(mine, upstream)
+        self._result(given)
+        self._result(given, upstream)
         self._result(resample)
-        self.make().select_many(mine, counts)
+        self.make().select_many(given, counts)
         assert frozen_bytes(X, y, counts, upstream, resample.counts) == before
 
     def test_order_of_columns_does_not_matter(self) -> None:
@@ -501,12 +501,12 @@ class WrappingConformance(SelectorConformance):
             """A base that takes the table, and refuses every resample of it."""
 
             def _select(self, given: Dataset, upstream: Selection | None, run: Run) -> Selection:
-                if given.counts is None and frozen_bytes(given.X, given.y) == whole:
+                if given.counts is None and frozen_bytes(given.X, given.y) == full_table:
                     return super()._select(given, upstream, run)
                 seen.append(given)
                 raise DataError(_REFUSAL)
 
-        whole = frozen_bytes(data.X, data.y)
+        full_table = frozen_bytes(data.X, data.y)
         try:
             self._select_with(Refusing(top=2))
         except DataError as error:

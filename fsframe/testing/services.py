@@ -166,11 +166,11 @@ class ReaderConformance(Conformance):
                     continue
                 rows = max((len(cells) for cells in columns.values()), default=0)
                 # The last row may have been cut within a cell.
-                whole, kept = (
+                read, kept = (
                     [(name, cells[: max(0, rows - 1)]) for name, cells in table.items()]
                     for table in (columns, expected)
                 )
-                assert whole == kept, (
+                assert read == kept, (
                     f"the first {share:.0%} of a file are read as a table with other cells: "
                     "refuse it"
                 )

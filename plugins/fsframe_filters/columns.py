@@ -350,9 +350,9 @@ class Impute(Selector):
             known = ~np.isnan(block) & (counts > 0)[:, None]
             share[start:stop] = counts @ known / counts.sum()
             for k in range(0 if donors is not None else stop - start):
-                there = known[:, k]
-                if there.any():
-                    values, times = _levels(block[there, k], counts[there])
+                present = known[:, k]
+                if present.any():
+                    values, times = _levels(block[present, k], counts[present])
                     if data.categorical[start + k]:
                         tied = values[times == times.max()]
                         column = block[:, k]

@@ -272,10 +272,10 @@ class AnovaF(FilterWithTests):
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
         """Whether p-values of few rows are made exact: if they decide."""
-        whole = 1 if data.counts is None else data.counts
+        draws = 1 if data.counts is None else data.counts
         classes = data.task == "classification" and data.n_classes == 2
         possible = classes and data.covariates is None
-        return possible and self.alpha is not None and bool((weights == whole).all())
+        return possible and self.alpha is not None and bool((weights == draws).all())
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -316,13 +316,13 @@ class _Partial:
         exponent = np.frexp(np.abs(block).max(axis=0))[1]
         scaled = np.ldexp(block, -exponent)
         x = self.root * (scaled - scaled.mean(axis=0))
-        whole = (x**2).sum(axis=0)
+        total = (x**2).sum(axis=0)
         for _ in range(2):
             x = x - self.covariates @ (self.covariates.T @ x)
         left = (x**2).sum(axis=0)
         explained = ((self.label.T @ x) ** 2).sum(axis=0)
         # Columns that the covariates explain up to rounding have no information left.
-        live = left > 1e-24 * np.maximum(whole, 1e-300)
+        live = left > 1e-24 * np.maximum(total, 1e-300)
         return _f_and_log_p(explained, left, self.label.shape[1], self.rest, live)
 
 

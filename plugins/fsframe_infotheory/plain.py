@@ -66,8 +66,8 @@ class Informations:
 
     def ratio(self, j: int, s: int) -> float:
         """I(X_j, X_s; Y) / H(X_j, X_s, Y)."""
-        whole = self.h((j, s), (j, s), True)
-        return self.joint(j, s) / whole if whole > 1e-12 else 0.0
+        joint_entropy = self.h((j, s), (j, s), True)
+        return self.joint(j, s) / joint_entropy if joint_entropy > 1e-12 else 0.0
 
     def excess(self, j: int, s: int) -> float:
         """I(X_j; X_s) − I(X_j; X_s | Y)."""

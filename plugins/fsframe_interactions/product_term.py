@@ -152,20 +152,20 @@ def _numeric_block(
     of_y = np.stack([pick(sy), pick(ay), pick(by)], -1)
     size = np.maximum(pick(n), 1.0)
     # For collinear columns, the effect of the product cannot be estimated.
-    sound = np.linalg.det(gram / size[:, None, None]) > _COLLINEAR
-    gram[~sound] = np.eye(3)
+    usable = np.linalg.det(gram / size[:, None, None]) > _COLLINEAR
+    gram[~usable] = np.eye(3)
     solved = np.linalg.solve(gram, np.stack([of_product, of_y], -1))
     left = pick(aabb) - np.einsum("pi,pi->p", of_product, solved[:, :, 0])
     shared = pick(aby) - np.einsum("pi,pi->p", of_product, solved[:, :, 1])
     rest = np.maximum(pick(yy) - np.einsum("pi,pi->p", of_y, solved[:, :, 1]), 0.0)
-    sound &= (left > _COLLINEAR * size) & (rest > _COLLINEAR * size)
-    explained = np.where(sound, shared**2 / np.where(sound, left, 1.0), 0.0)
+    usable &= (left > _COLLINEAR * size) & (rest > _COLLINEAR * size)
+    explained = np.where(usable, shared**2 / np.where(usable, left, 1.0), 0.0)
     lower = size - 4
     residual = np.maximum(rest - explained, _COLLINEAR * rest * 1e-6)
-    f = np.where(sound, explained / np.where(sound, residual / lower, 1.0), 0.0)
-    log_p = np.where(sound, log_f_tail(f, 1.0, lower), 0.0)
+    f = np.where(usable, explained / np.where(usable, residual / lower, 1.0), 0.0)
+    log_p = np.where(usable, log_f_tail(f, 1.0, lower), 0.0)
     pairs = np.column_stack([first[i], second[j]]).astype(np.int64)
-    return pairs[sound], np.column_stack([f, np.ones(len(f)), lower, log_p])[sound]
+    return pairs[usable], np.column_stack([f, np.ones(len(f)), lower, log_p])[usable]
 
 
 def _one_by_one(
@@ -302,8 +302,8 @@ class _Terms:
             basis, size, _ = np.linalg.svd(main, full_matrices=False)
             main = basis[:, size > _NEGLIGIBLE * size[0]] * np.sqrt(len(present))
         filled = [np.zeros((len(values), part.shape[1])) for part in (main, factors)]
-        for whole, part in zip(filled, (main, factors), strict=True):
-            whole[known] = part
+        for columns, part in zip(filled, (main, factors), strict=True):
+            columns[known] = part
         return cls(main=filled[0], factors=filled[1], known=known)
 
 
@@ -344,8 +344,8 @@ def _robust(
     upper = np.any(directions != 0.0, axis=1).sum(axis=1)
     terms = np.any(basis != 0.0, axis=0).sum() + np.any(main != 0.0, axis=1).sum(axis=1)
     lower = n - terms - upper
-    sound = (upper > 0) & (lower > 0) & (total > _COLLINEAR * n)
-    tiny = np.where(sound, 1e-15 * total, 1.0)
+    usable = (upper > 0) & (lower > 0) & (total > _COLLINEAR * n)
+    tiny = np.where(usable, 1e-15 * total, 1.0)
     variance = np.maximum((plain**2).sum(axis=1) / np.maximum(lower, 1), tiny)
     weights, axes = np.linalg.eigh(covariance)
     along = (axes.transpose(0, 2, 1) @ slopes)[:, :, 0]
@@ -353,14 +353,14 @@ def _robust(
     f = np.minimum((slopes[:, :, 0] ** 2).sum(axis=1) / variance, robust) / np.maximum(upper, 1)
     tests = np.tile(none, (len(others), 1))
     tests[:, 2] = np.maximum(lower, 0)
-    tests[sound, 0], tests[sound, 1] = f[sound], upper[sound]
-    tests[sound, 3] = log_f_tail(f[sound], upper[sound], lower[sound])
+    tests[usable, 0], tests[usable, 1] = f[usable], upper[usable]
+    tests[usable, 3] = log_f_tail(f[usable], upper[usable], lower[usable])
     if product.shape[2] == 1:
         length = np.sqrt((rest[:, :, 0] ** 2).sum(axis=1))
         sign = np.sign((directions[:, :, 0] * rest[:, :, 0]).sum(axis=1))
         largest = np.sqrt(np.maximum(covariance[:, 0, 0], variance))
-        tests[sound, 4] = (slopes[:, 0, 0] * sign)[sound] / length[sound]
-        tests[sound, 5] = largest[sound] / length[sound]
+        tests[usable, 4] = (slopes[:, 0, 0] * sign)[usable] / length[usable]
+        tests[usable, 5] = largest[usable] / length[usable]
     return tests
 
 

@@ -103,8 +103,8 @@ def relief_scores(
             means = np.array([mean_difference(delta[i], weights[side]) for weights in sides])
             share = np.where(np.isnan(means), 0.0, prior)
             share[label[i]] = 0.0
-            whole = share.sum(axis=0)
-            misses = (share * np.nan_to_num(means)).sum(axis=0) / np.where(whole > 0, whole, 1.0)
+            usable = share.sum(axis=0)
+            misses = (share * np.nan_to_num(means)).sum(axis=0) / np.where(usable > 0, usable, 1.0)
             part = misses - np.nan_to_num(means[label[i]])
             W += sign * omega[i] * np.where(np.isnan(X[i]), 0.0, part)
     return W / omega.sum()

@@ -316,7 +316,7 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
         for i in range(n):
             moved[i] = 0.0
         new = intercept
-        whole, settled = True, False
+        all_columns, settled = True, False
         for _ in range(_SWEEPS):
             largest = 0.0
             by = 0.0
@@ -329,7 +329,7 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
                 moved[i] += by
             largest = total * by * by
             for j in range(p):
-                if (not whole and trial[j] == 0.0) or curve[j] <= 0.0:
+                if (not all_columns and trial[j] == 0.0) or curve[j] <= 0.0:
                     continue
                 slope = 0.0
                 for i in range(n):
@@ -343,12 +343,12 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
                         moved[i] += by * columns[j, i]
                     largest = max(largest, curve[j] * by * by)
             if largest <= 0.01 * tolerance * tolerance:
-                if whole:
+                if all_columns:
                     settled = True
                     break
-                whole = True
+                all_columns = True
             else:
-                whole = False
+                all_columns = False
         size = 1.0
         for _ in range(_HALVINGS):
             at = _objective(linear, moved, y, share, coef, trial, size, l1, l2)

@@ -416,8 +416,8 @@ class MatReader(Reader):
 
 def _vector(matrix: Any) -> NDArray[Any]:
     """A matrix of one row or column, sparse or not, as (n,)."""
-    whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
-    return np.asarray(whole.ravel())
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
+    return np.asarray(values.ravel())
 
 
 def _chosen(

@@ -386,5 +386,5 @@ def test_a_file_may_reach_its_limits(run_file):
 def test_a_table_of_another_shape_is_refused(shape, told):
     tables = CheckedArrays({"place": np.zeros(3, dtype=int)}, "/stages/0-mim")
     with pytest.raises(StoreError, match=f"/stages/0-mim: the table place {told}"):
-        tables.whole("place", shape, 0, 5)
-    assert tables.whole("place", (3,), 0, 5).tolist() == [0, 0, 0]
+        tables.integers("place", shape, 0, 5)
+    assert tables.integers("place", (3,), 0, 5).tolist() == [0, 0, 0]

@@ -184,9 +184,9 @@ def _best_cut(below: NDArray[np.float64], start: int, stop: int) -> int | None:
     after = (n_left * h_left + n_right * h_right) / n
     # 1e-12: cuts equal but for rounding are ties, and the lower one is taken.
     at = int(np.flatnonzero(after <= after.min() + 1e-12)[0])
-    whole = below[stop] - below[start]
-    entropy = float(_entropies(whole[None], np.array([n]))[0])
-    k, k_left, k_right = (int((part > 0).sum()) for part in (whole, left[at], right[at]))
+    counts = below[stop] - below[start]
+    entropy = float(_entropies(counts[None], np.array([n]))[0])
+    k, k_left, k_right = (int((part > 0).sum()) for part in (counts, left[at], right[at]))
     # log₂(3ᵏ − 2) without the power: k may be in the hundreds.
     delta = k * np.log2(3) + np.log1p(-2 * 3.0**-k) / np.log(2)
     delta -= k * entropy - k_left * h_left[at] - k_right * h_right[at]

@@ -633,8 +633,8 @@ class Counter:
         encoded = self.encoded
         layout = encoded.layout
         cells = partner.n_levels * layout.n_classes
-        whole = (encoded.dropped < 0).all() and partner.present is None
-        if whole and int(encoded.n_levels.max()) * cells <= max(MOST_CELLS, 8 * layout.n):
+        complete = (encoded.dropped < 0).all() and partner.present is None
+        if complete and int(encoded.n_levels.max()) * cells <= max(MOST_CELLS, 8 * layout.n):
             return self._weighted_dense(partner)
         sums = np.empty((8, encoded.n_features))
         for k in range(len(encoded.bounds)):

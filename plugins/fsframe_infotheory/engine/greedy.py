@@ -306,8 +306,8 @@ def select_greedily(
 
 def constant(encoded: Sums) -> NDArray[np.bool_]:
     """Features that have one level among the counted samples, as (n_features,)."""
-    whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
-    return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
+    of_one_level = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
+    return np.abs(encoded.sum_j - of_one_level) <= TIE * np.maximum(1.0, encoded.totals)
 
 
 def first_best(scores: NDArray[np.float64]) -> int:

@@ -436,7 +436,7 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
     keys_a = np.zeros(levels_a, np.uint64)
     keys_b = np.zeros(levels_b, np.uint64)
     keys_k = np.zeros(classes, np.uint64)
-    whole = np.uint64(0)
+    key = np.uint64(0)
     for i in range(levels_a):
         for j in range(levels_b):
             for k in range(classes):
@@ -449,14 +449,14 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
                 keys_a[i] += cell
                 keys_b[j] += cell
                 keys_k[k] += cell
-                whole += cell
+                key += cell
     order_a, order_b, order_k = _order(keys_a), _order(keys_b), _order(keys_k)
     swap = levels_b < levels_a
     if levels_a == levels_b:
         for i in range(levels_a):
-            mine, theirs = keys_a[order_a[i]], keys_b[order_b[i]]
-            if mine != theirs:
-                swap = theirs < mine
+            key_a, key_b = keys_a[order_a[i]], keys_b[order_b[i]]
+            if key_a != key_b:
+                swap = key_b < key_a
                 break
     first, second = (levels_b, levels_a) if swap else (levels_a, levels_b)
     for i in range(first):
@@ -465,7 +465,7 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
                 a, b = (order_a[j], order_b[i]) if swap else (order_a[i], order_b[j])
                 ordered[(i * second + j) * classes + k] = table[a, b, order_k[k]]
                 tilted[(i * second + j) * classes + k] = tilt[a, b, order_k[k]]
-    return first, second, whole
+    return first, second, key
 
 
 @njit()

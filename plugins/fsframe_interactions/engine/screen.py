@@ -148,13 +148,13 @@ def screen_tile(
     both = np.empty(most_levels * most_levels)
     of_a, of_b = np.empty(most_levels * classes), np.empty(most_levels * classes)
     sizes = np.empty(classes)
-    whole, total = 0.0, 0.0
+    of_classes, total = 0.0, 0.0
     for k in range(classes):
         # For columns without missing values; pairs with missing values count their own rows.
         sizes[k] = class_sizes[k]
-        whole += xlogx[class_sizes[k]]
+        of_classes += xlogx[class_sizes[k]]
         total += sizes[k]
-    whole -= xlogx[np.int64(total)]
+    of_classes -= xlogx[np.int64(total)]
     written, given = 0, 0
     for block in range(first_block, last_block):
         if counted.size:
@@ -205,7 +205,7 @@ def screen_tile(
                 norm = 0.0
                 if stored_a < levels_a and stored_b < levels_b:
                     rows_known = total
-                    bound += alone[a] + alone[b] + whole
+                    bound += alone[a] + alone[b] + of_classes
                     for i in range(levels_a):
                         for j in range(levels_b):
                             share = 0.0

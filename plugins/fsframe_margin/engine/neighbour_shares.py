@@ -136,8 +136,8 @@ def scaled(first: Floats, second: Floats, a: float, b: float, out: Floats) -> No
 def smallest(z: Floats) -> float:
     # Eight running minima, since a single one makes each comparison wait for the one before.
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = np.inf
-    whole = z.size // 8
-    for k in range(whole):
+    eights = z.size // 8
+    for k in range(eights):
         p = 8 * k
         m0 = min(m0, z[p])
         m1 = min(m1, z[p + 1])
@@ -147,7 +147,7 @@ def smallest(z: Floats) -> float:
         m5 = min(m5, z[p + 5])
         m6 = min(m6, z[p + 6])
         m7 = min(m7, z[p + 7])
-    for p in range(8 * whole, z.size):
+    for p in range(8 * eights, z.size):
         m0 = min(m0, z[p])
     return min(min(min(m0, m1), min(m2, m3)), min(min(m4, m5), min(m6, m7)))
 

@@ -456,9 +456,9 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
 @njit()
 def mirrored(upper: Floats, size: int) -> Floats:
     """The symmetric (size, size) matrix whose upper triangle is that of `upper`."""
-    whole = np.empty((size, size))
+    square = np.empty((size, size))
     for a in range(size):
-        whole[a, a] = upper[a, a]
+        square[a, a] = upper[a, a]
         for b in range(a + 1, size):
-            whole[a, b] = whole[b, a] = upper[a, b]
-    return whole
+            square[a, b] = square[b, a] = upper[a, b]
+    return square

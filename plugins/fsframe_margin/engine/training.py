@@ -730,12 +730,12 @@ def _scaled_weights(
     rows: NDArray[np.intp], y: NDArray[np.int64], *weights: Floats
 ) -> Iterator[Floats]:
     """Weights of the drawn rows, scaled to the total weight of each class."""
-    for whole in weights:
-        sample = whole[rows].copy()
+    for of_rows in weights:
+        sample = of_rows[rows].copy()
         for label in np.unique(y):
-            ours = y[rows] == label
-            total = sample[ours].sum()
+            in_class = y[rows] == label
+            total = sample[in_class].sum()
             # Instance weights may be zero for a class, or for all its drawn rows.
             if total > 0:
-                sample[ours] *= whole[y == label].sum() / total
+                sample[in_class] *= of_rows[y == label].sum() / total
         yield sample

@@ -408,10 +408,10 @@ class Relabelled:
         """One Selection per row of `counts`, labelling by labelling."""
         assert run is not None
         start = run.first - self.first
-        mine = self.labellings[start : start + len(counts)]
+        labelling_of = self.labellings[start : start + len(counts)]
         selections: list[Selection] = []
-        for begin, end in constant_runs(mine):
-            table = permuted(data, self.labels, int(mine[begin]), self.null)
+        for begin, end in constant_runs(labelling_of):
+            table = permuted(data, self.labels, int(labelling_of[begin]), self.null)
             selections += self._base.select_many(
                 table, counts[begin:end], upstream, run.batch(begin)
             )

@@ -91,10 +91,10 @@ class PairSums:
         )
         self.masks = _level_masks(columns) if self.by_masks else None
         self.gapped = levelled.columns[levelled.n_whole :]
-        whole = levelled.columns[: 0 if self.by_masks else levelled.n_whole]
+        complete = levelled.columns[: 0 if self.by_masks else levelled.n_whole]
         listed: list[tuple[NDArray[np.intp], Any, Any]] = [
             (columns.plain.columns, columns.plain, kernels.plain_scores),
-            (whole, levelled, kernels.level_scores),
+            (complete, levelled, kernels.level_scores),
         ]
         if columns.probability is not None:
             gapped = columns.probability
@@ -561,8 +561,8 @@ def _rounded(Z: NDArray[np.float64], out: NDArray[np.uint8]) -> NDArray[np.int64
     step = max(1, CACHED // p)
     for r in range(0, n, step):
         exact = Z[r : r + step] * LEVELS
-        out[r : r + step] = whole = np.rint(exact)
-        exact -= whole
+        out[r : r + step] = rounded = np.rint(exact)
+        exact -= rounded
         error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
     # one more for the rounding of all this
     return np.ceil(2 * (error + error.max())).astype(np.int64) + 1

@@ -313,8 +313,8 @@ def class_factors(
         target, in compiled loops.
     """
     usable = np.where(is_own | (sizes <= 0), 0.0, prior)
-    whole = usable.sum(axis=-1, keepdims=True)
-    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    total = usable.sum(axis=-1, keepdims=True)
+    worth = np.divide(usable, total, out=np.zeros_like(usable), where=total > 0)
     worth[is_own] = -1.0 if signed else 1.0
     return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 

@@ -209,26 +209,26 @@ class _ByClasses:
                     continue
                 P = table.differences(np.array([i]), near)
                 known = ~np.isnan(P)
-                there = known.astype(np.float64)
+                observed = known.astype(np.float64)
                 P[~known] = 0.0
                 labels, size = self.labels[:, near], side * weights[near]
                 hit = np.zeros_like(out)
                 part, usable = np.zeros_like(out), np.zeros_like(out)
-                whole = np.zeros(n_labels)
+                all_misses = np.zeros(n_labels)
                 for c in range(len(self.prior)):
                     w = (labels == c) * size
                     # the whole weight of the group: its factor times its size
                     total = factor[:, i, c] * w.sum(axis=1) * side
-                    top, base = w @ P, w @ there
+                    top, base = w @ P, w @ observed
                     mean = np.divide(top, base, out=np.zeros_like(top), where=base > 0)
                     is_own = (self.labels[:, i] == c)[:, None]
                     hit += np.where(is_own & (base > 0), total[:, None] * mean, 0.0)
                     other = ~is_own & (base > 0)
                     part += np.where(other, total[:, None] * mean, 0.0)
                     usable += np.where(other, total[:, None], 0.0)
-                    whole += np.where(is_own[:, 0], 0.0, total)
+                    all_misses += np.where(is_own[:, 0], 0.0, total)
                 ratio = np.divide(
-                    whole[:, None], usable, out=np.zeros_like(usable), where=usable != 0
+                    all_misses[:, None], usable, out=np.zeros_like(usable), where=usable != 0
                 )
                 out += hit + part * ratio
         return out

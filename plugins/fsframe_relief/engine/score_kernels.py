@@ -79,8 +79,8 @@ def plain_scores(plain: Any, rows: Places, lists: Any, out: Floats) -> None:
         for r in range(rows.shape[0]):
             x = Z[rows[r], a0:a1]
             m = length[r]
-            whole = m - m % 4
-            for q in range(0, whole, 4):
+            in_fours = m - m % 4
+            for q in range(0, in_fours, 4):
                 y0 = Z[index[r, q], a0:a1]
                 y1 = Z[index[r, q + 1], a0:a1]
                 y2 = Z[index[r, q + 2], a0:a1]
@@ -94,7 +94,7 @@ def plain_scores(plain: Any, rows: Places, lists: Any, out: Floats) -> None:
                     o[a] += (w0 * abs(u - y0[a]) + w1 * abs(u - y1[a])) + (
                         w2 * abs(u - y2[a]) + w3 * abs(u - y3[a])
                     )
-            for q in range(whole, m):
+            for q in range(in_fours, m):
                 y0 = Z[index[r, q], a0:a1]
                 w0 = weight[r, q]
                 for a in range(o.shape[0]):
@@ -159,18 +159,18 @@ def combine_groups(
         g = 2 * own_class + side
         if known[g]:
             score += total[g] * mean[g]
-        whole = 0.0
+        all_misses = 0.0
         usable = 0.0
         part = 0.0
         for c in range(n_classes):
             if c != own_class:
                 g = 2 * c + side
-                whole += total[g]
+                all_misses += total[g]
                 if known[g]:
                     usable += total[g]
                     part += total[g] * mean[g]
         if usable != 0.0:
-            score += part * (whole / usable)
+            score += part * (all_misses / usable)
     return score
 
 
@@ -423,7 +423,7 @@ def count_scores(
             if v == gap:
                 continue
             here = levels[start[a] + v]
-            there = known[a - n_whole]
+            present = known[a - n_whole]
             for g in range(groups):
                 seen[g] = False
                 if size[r, g] == 0.0:
@@ -433,7 +433,7 @@ def count_scores(
                 filled = np.uint64(0)
                 for w in range(words):
                     common += popcount(here[w] & m[w])
-                    filled += popcount(there[w] & m[w])
+                    filled += popcount(present[w] & m[w])
                 seen[g] = filled > 0
                 if seen[g]:
                     mean[g] = 1.0 - np.float64(common) / np.float64(filled)
