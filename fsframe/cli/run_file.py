@@ -141,6 +141,7 @@ def valid_reading(reading: Any) -> dict[str, Any]:
 
     # Feature groups as a dict only: a path to a file of them could come from anybody.
     kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
+    kinds["in_memory"] = (bool,)
     return {
         key: value
         for key, value in (reading.items() if isinstance(reading, dict) else ())

@@ -94,7 +94,7 @@ def load_content(
         alone = attrs.evolve(form, names=Form().names)
         table = load_content(path, kind, alone, label=label, one_column=one_column, refuse=refuse)
         return _with_names(table, path, form)
-    said = form.said()
+    said = {key: value for key, value in form.said().items() if key != "in_memory"}
     # Text and arrays need none.
     reader = readers[kind]() if kind in readers else None
     spelled: dict[str, Any] = {}
@@ -589,7 +589,11 @@ def read(
             f"in_memory=False is for HDF5, Parquet and Arrow files, not for {path}: others are "
             "loaded whole"
         )
-    if in_memory is False or (in_memory is None and is_large(table_path, kind, x)):
+    large = in_memory is None and is_large(table_path, kind, x)
+    if kind in IN_BLOCKS:
+        # A table in parts has another digest: it is read again in the same way under other bounds.
+        reading["in_memory"] = not large and in_memory is not False
+    if in_memory is False or large:
         return by_parts([table_path])
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)

@@ -15,6 +15,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
+from fsframe.cli.run_file import valid_reading
 from fsframe.errors import DataError, RequestError
 from fsframe.kernels import in_threads
 from fsframe.table.columns_seen import ColumnsSeen
@@ -180,6 +181,28 @@ def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
     assert labelled.reading == {"label": "f3", "y": "y"}
     np.testing.assert_array_equal(labelled.y, X[:, 2])
     assert labelled.n_features == 6
+
+
+@pytest.mark.parametrize("name", ["t.h5", "t.parquet"])
+def test_table_of_a_run_is_read_again_in_the_same_way_under_another_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / name
+    if name == "t.h5":
+        with h5py.File(path, "w") as file:
+            file["X"], file["y"] = np.eye(50), np.arange(50) % 2
+    else:
+        frame = polars.DataFrame(np.eye(50)).with_columns(y=polars.Series(range(50)) % 2)
+        frame.write_parquet(path)
+    whole = fsframe.read(path, label="y")
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "15KB")
+    parts = fsframe.read(path, label="y")
+    with pytest.raises(DataError, match=r"15\.0 kB are allowed"):
+        fsframe.read(path, **valid_reading(whole.reading))
+    monkeypatch.undo()
+    for data, in_memory in ((whole, True), (parts, False)):
+        assert data.reading["in_memory"] is in_memory
+        assert fsframe.read(path, **valid_reading(data.reading)).sha256 == data.sha256
 
 
 @pytest.mark.parametrize("chunks", [None, (64, 400), (500, 10), (7, 3)])
