@@ -14,6 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.request import answer_tests, memory_route, stage_record
 from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import PluginError, RequestError
+from fsframe.grammar import format_stages, parse_stages
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
 from fsframe.registry import classifiers, find_offer, preferring, selectors
@@ -195,19 +196,22 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
             f"none; run the chain (fsframe chain {base} on TABLE) and predict with that run"
         )
     record.require_table(training)
-    with preferring(record.providers()):
-        chain = Chain.recorded(record.chain)
-    if chain.classifier is None and not classifier:
+    # The stages before it are recorded: those of another version need not be known here.
+    texts = parse_stages(record.chain)
+    own = texts[-1:] if record.stages[-1].kind == "classifier" else ()
+    if not own and not classifier:
         raise RequestError(
             f"the chain `{record.chain}` does not end with a classifier; name one, such as "
             "--classifier margin"
         )
-    if chain.classifier is not None and classifier:
+    if own and classifier:
         raise RequestError(f"the chain `{record.chain}` ends with its own classifier already")
-    method = chain.classifier or Chain.parse(classifier).classifier
+    with preferring(record.providers()):
+        chain = Chain.recorded(format_stages(own)) if own else Chain.parse(classifier)
+    method = chain.classifier
     if method is None:
         raise RequestError(f"`{classifier}` is not a classifier")
-    run = Run(entropy=record.seed or 0).child(len(chain.selecting))
+    run = Run(entropy=record.seed or 0).child(len(texts) - len(own))
     return method.fit(training, last_selection(record.stages), run)
 
 

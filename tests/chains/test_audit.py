@@ -146,9 +146,14 @@ def test_another_table_or_chain_is_refused(record, data):
     with pytest.raises(RequestError, match="does not have the stages of the file"):
         audit_run(attrs.evolve(record, chain="mim:top=3"), data, Run())
     earlier = attrs.evolve(record, chain="mim npfs:statistic=counts margin")
-    for again in (partial(audit_run, earlier, data, Run()), partial(refit, earlier, data)):
-        with pytest.raises(RequestError, match=r"'statistic'; .* cannot be computed with the"):
-            again()
+    with pytest.raises(RequestError, match=r"'statistic'; .* cannot be computed with the"):
+        audit_run(earlier, data, Run())
+    without = attrs.evolve(earlier, chain="mim npfs:statistic=counts", stages=record.stages[:-1])
+    scores = refit(record, data).predict_scores(data.X)
+    for again in (refit(earlier, data), refit(without, data, "margin")):
+        np.testing.assert_array_equal(again.predict_scores(data.X), scores)
+    with pytest.raises(RequestError, match=r"'beta'; .* cannot be computed with the"):
+        refit(attrs.evolve(record, chain="mim npfs margin:beta=2"), data)
 
 
 def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path: Path) -> None:
