@@ -214,7 +214,17 @@ class ArffReader(Reader):
                 f"{path}: rows in braces, as of sparse ARFF, are not read; save the table as CSV, "
                 "Matrix Market or svmlight"
             )
-        records, meta = arff.loadarff(io.StringIO(text))
+        # SciPy knows names in single quotes only.
+        text = re.sub(r"(?im)^\s*@attribute.*", lambda line: line[0].replace('"', "'"), text)
+        try:
+            records, meta = arff.loadarff(io.StringIO(text))
+        # Also IndexError, of a short row, and StopIteration, without @data.
+        except Exception as error:
+            raise DataError(
+                f"{path} is not read as ARFF ({type(error).__name__}: {error}): attributes of text "
+                "(string), levels that are not declared, incomplete rows and comments behind cells "
+                "are not read; save the table as CSV"
+            ) from error
         columns = []
         for name in meta.names():
             kind, levels = meta[name]

@@ -73,6 +73,11 @@ def test_nominal_attributes_are_categorical(tmp_path):
     path.write_text(ARFF.replace("1.5,1,x", "{0 1.5, 1 1}"))
     with pytest.raises(DataError, match="rows in braces, as of sparse ARFF, are not read"):
         read(path)
+    path.write_text(ARFF.replace("attribute a", 'attribute "an a"').replace("{x", '{"x"'))
+    assert (data := read(path)).feature_names == ("an a", "n") and data.classes == ("x", "y")
+    path.write_text(ARFF.replace("numeric", "string"))
+    with pytest.raises(DataError, match=r"attributes of text \(string\).* are not read; save"):
+        read(path)
 
 
 def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path):
