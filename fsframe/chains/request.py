@@ -453,7 +453,7 @@ class Request:
         reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
         request = record.environment.get("request")
         if not isinstance(request, Mapping) or request.get("sha256") != asked.identity:
-            reasons = reasons or ["it does not say that it is the result of this request"]
+            reasons = reasons or ["it was not made by this request"]
         if reasons:
             raise existing_file(self.out, reasons)
         return record

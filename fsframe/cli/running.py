@@ -265,7 +265,7 @@ def _tell_length(request: Request, engine: execution.Engine | None, reporter: Re
             reporter.note(hint)
     elif cost.seconds > MINUTE:
         about = duration(cost.seconds)
-        forecast = f"forecast: about {about} of processor time, correct within a factor of three"
+        forecast = f"forecast: about {about} of processor time, accurate to a factor of three"
         reporter.note(f"{forecast}; {hint}" if hint else forecast)
 
 

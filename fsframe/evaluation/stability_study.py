@@ -178,7 +178,7 @@ class StabilityStudy(WrappingSelector):
             if measure.needs_similarity and 24 * p * p > run.memory:
                 raise RequestError(
                     f"{name} needs the similarity of all pairs of {p} features, "
-                    f"{24 * p * p / 1e9:.1f} GB; allow as much (--memory), or leave it out"
+                    f"{24 * p * p / 1e9:.1f} GB; raise --memory to as much, or leave it out"
                 )
             if known is None or measure.input != "sets":
                 continue

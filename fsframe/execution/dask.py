@@ -168,7 +168,7 @@ class ClusterEngine(Engine):
         self._judge(quiet=True)
         for worker in self._known.values():
             if worker.differing is None:
-                self.tell(f"the worker {worker} does not answer: it is given no work until it does")
+                self.tell(f"the worker {worker} does not answer: it gets no work until it does")
         wrong = [refusal(str(w), w.differing) for w in self._known.values() if w.differing]
         if wrong:
             self._needed = before

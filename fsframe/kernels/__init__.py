@@ -29,7 +29,7 @@ def unset_senseless_threads() -> None:
         usable = False
     if not usable:
         del os.environ[_VARIABLE]
-        remark(f"{_VARIABLE}={value[:30]!r} is no number of threads and is not used")
+        remark(f"{_VARIABLE}={value[:30]!r} is not a number of threads and is ignored")
 
 
 # Before any module of this package imports numba.

@@ -316,8 +316,8 @@ class CountNull(Null):
         falls = tail.shape == (kept.size + 2,) and (np.diff(tail) <= 1e-12).all()
         if not falls or abs(tail[0] - 1) > 1e-9 or tail[-1] != 0:
             raise PluginError(
-                f"null {type(self).__name__} gave no tail: {kept.size + 2} numbers that fall from "
-                "1 to 0, P(Z ≥ z) for z = 0 … n + 1"
+                f"null {type(self).__name__} gave no valid tail: it must be {kept.size + 2} "
+                "numbers that fall from 1 to 0, P(Z ≥ z) for z = 0 … n + 1"
             )
         return tail
 

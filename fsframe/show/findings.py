@@ -120,7 +120,7 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
         (f"one value for each class: {label} in another form, not a feature", guesses.recoded),
         (
             f"like {label} 0 or 1, with 1 in only one of them in each row: classes of one label, "
-            "not features; to predict all classes, write them into one column",
+            "not features; to predict all classes, combine them into one column",
             guesses.indicators,
         ),
         (
@@ -175,7 +175,10 @@ def _looks_like_a_code(code: float, times: int, missing: str) -> str:
 def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     """Numbers, texts and genotypes that look like codes for missing values."""
     if answers := [f"{code:g}" for code in guesses.answer_codes]:
-        what = f"{some_of(answers, 9)} lie far from the other answers, like codes for no answer"
+        what = (
+            f"{some_of(answers, 9)} lie far from the other answers and look like codes for a "
+            "missing answer"
+        )
         settled: dict[str, Any] = {"na": answers}
         if held := guesses.answer_conflicts:
             settled = {}

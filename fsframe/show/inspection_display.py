@@ -163,7 +163,7 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
     yield from _continued(printable(inspection.command), mark)
     if inspection.forecast is not None:
         seconds = duration(inspection.forecast.seconds)
-        yield f"  forecast: about {seconds} of processor time, correct within a factor of three"
+        yield f"  forecast: about {seconds} of processor time, accurate to a factor of three"
     for place, proposal in enumerate(inspection.proposals):
         if place:
             yield "For another question:"
@@ -359,7 +359,7 @@ def _parts_lines(inspection: PartsInspection) -> Iterator[str]:
         f"  and {each:.2g} s per feature, {duration(once + 100 * each)} for 100; codes of "
         f"{size_text(disk)} beside it;"
     )
-    yield f"  {size_text(memory)} of memory at least; correct within a factor of three"
+    yield f"  {size_text(memory)} of memory at least; accurate to a factor of three"
 
 
 def _parts_object(inspection: PartsInspection) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def _certainty(record: RunRecord) -> str:
         settled = k - int(np.isin(record.selected, near).sum())
         if not k:
             claim = f"; {borderline}" if m else ""
-            return f"None stands out from what permuted or random labels give{claim}."
+            return f"No feature stands out from what permuted or random labels give{claim}."
         if settled == k:
             claim = f"would almost always keep {'it' if k == 1 else 'all of them'} too"
         elif settled:

@@ -135,7 +135,7 @@ def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
         elif owner == "joined":
             pieces = dict(enumerate(split_joined(array, arrays.get(f"sizes/{name}"), n)))
         elif owner == "sizes":
-            require(f"joined/{name}" in arrays, f"it holds sizes of nothing: {name[:40]!r}")
+            require(f"joined/{name}" in arrays, f"it holds sizes of a missing array: {name[:40]!r}")
             continue
         elif owner.isascii() and owner.isdigit() and len(owner) < 10 and int(owner) < n:
             pieces = {int(owner): array}

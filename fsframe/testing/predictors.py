@@ -183,7 +183,7 @@ class ClassifierConformance(PredictorConformance):
         fitted = self._fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
         largest = (scores[np.arange(45), codes] == scores.max(axis=1)).all()
-        assert largest, "a predicted class has not the largest score of its row"
+        assert largest, "a predicted class does not have the largest score of its row"
 
     def test_scores_are_what_they_are_declared_to_be(self) -> None:
         data = tables.classes(45, n_classes=3)

@@ -238,7 +238,7 @@ def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
     for request in (None, {}, {**wanted, "memory": -1}, "text"):
         forged = attrs.evolve(record, environment={**record.environment, "request": request})
         write_run(out, forged, overwrite=True)
-        with pytest.raises(StoreError, match="does not say that it is the result of this request"):
+        with pytest.raises(StoreError, match="was not made by this request"):
             package.select("mim:top=3", table, out=out)
     # The digest of another request does not hide what the file says.
     forged = attrs.evolve(record, environment={**record.environment, "request": wanted})

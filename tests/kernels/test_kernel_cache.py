@@ -484,17 +484,17 @@ def test_a_number_of_threads_stays_if_it_is_one(monkeypatch, capsys, value):
         assert (kept, said) == (value, "")
     else:
         assert kept is None
-        assert f"NUMBA_NUM_THREADS={value!r} is no number of threads" in said
+        assert f"NUMBA_NUM_THREADS={value!r} is not a number of threads" in said
 
 
 @pytest.mark.parametrize(
     ("environ", "code", "said"),
     [
-        ({"NUMBA_NUM_THREADS": "0"}, 0, "NUMBA_NUM_THREADS='0' is no number of threads"),
+        ({"NUMBA_NUM_THREADS": "0"}, 0, "NUMBA_NUM_THREADS='0' is not a number of threads"),
         pytest.param(
             {"NUMBA_NUM_THREADS": "many"},
             0,
-            "NUMBA_NUM_THREADS='many' is no number of threads",
+            "NUMBA_NUM_THREADS='many' is not a number of threads",
             marks=pytest.mark.slow,
         ),
         pytest.param({"NUMBA_NUM_THREADS": "2"}, 0, "", marks=pytest.mark.slow),

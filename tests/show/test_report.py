@@ -290,7 +290,7 @@ def test_the_page_of_a_null_result_claims_nothing(undrawn):
     none = Chain.parse("mim:top=1 npfs:n=20,permutations=199,permuted_n=2").run(noise, seed=1)
     assert not none.selected.size
     assert heading(none) == "noise: none of 6 features kept"
-    assert "None stands out from what permuted or random labels give" in verdict(none)[1]
+    assert "No feature stands out from what permuted or random labels give" in verdict(none)[1]
     headings = {figure.heading: figure.caption for figure in figures(none, noise)}
     assert "The best features, none of which was kept" in headings
     assert headings["What the test decided on"].startswith("No feature is above the line.")

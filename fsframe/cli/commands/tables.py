@@ -52,7 +52,7 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     Nothing is run. DATA is any table that `chain` reads. What no option states is guessed and
     shown: the label, identifiers, group columns, nominal columns; likely codes for missing values
     are only reported. The last lines give a command to start with and a forecast of its processor
-    time from the numbers of rows and columns, correct within a factor of three. A table in parts is
+    time from the numbers of rows and columns, accurate to a factor of three. A table in parts is
     read once, and the memory it needs is reported too.
 
     \b
@@ -361,8 +361,8 @@ def _warn_of_other_values(trained_on: Dataset, features: Sequence[str], X: NDArr
         ),
         (
             (most < X).any(axis=0) & nominal,
-            "{}: levels that the table of the run has not count as one more level; are they "
-            "spelled in another way?",
+            "{}: levels that do not occur in the table of the run count as one more level; are "
+            "they spelled in another way?",
         ),
     ):
         if of_columns.any():

@@ -232,7 +232,7 @@ class _Counts(CountNull):
 def test_a_tail_that_is_none_is_refused(numbers):
     null = _Counts()
     null.numbers = numbers
-    with pytest.raises(PluginError, match="gave no tail"):
+    with pytest.raises(PluginError, match="gave no valid tail"):
         null.tail(np.array([1, 1]), 4, 0.0)
     null.numbers = (1, 0.5, 0.25, 0)
     assert null.tail(np.array([1, 1]), 4, 0.0).tolist() == [1, 0.5, 0.25, 0]

@@ -321,7 +321,7 @@ def test_reduced_keeps_what_is_asked_for_and_says_no_more_is_carried():
         (TWO, {"joined/selected": np.zeros((4, 1), dtype=np.int64)}, "sizes"),
         (TWO, {"joined/selected": np.array([1, 0.5, 2, 1])}, "whole numbers"),
         (TWO, {"joined/selected": np.array([1, 0, 3, 1])}, "outside"),
-        (TWO, {"sizes/other": np.array([1, 2])}, "sizes of nothing"),
+        (TWO, {"sizes/other": np.array([1, 2])}, "sizes of a missing array"),
         (TWO, {"0/selected": np.array([1])}, "two arrays"),
         (TWO, {"every/selected": np.array([0])}, "two arrays of one name"),
         (TWO, {"0/scores": np.zeros(3)}, "two arrays"),
