@@ -6,30 +6,19 @@ import contextlib
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out, without_codes
+from fsframe.table.arrays import is_sparse, without_codes
 from fsframe.table.cells import Missing
-from fsframe.table.dialect import quoted
 from fsframe.table.frames import cells_of, column_texts, columns_of, is_category
 from fsframe.table.reader import ArrayTable, Form
-from fsframe.table.table_columns import (
-    Block,
-    Table,
-    Taken,
-    Values,
-    cells_of_array,
-    missing_cells,
-)
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
@@ -198,153 +187,7 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
     return array
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class ArrayColumns(Table):
-    """Features, in memory or read by columns, followed by the label and other annotations.
-
-    An annotation with the name of a feature comes last, and only `own_label` can be one.
-
-    Parameters
-    ----------
-    arrays : ArrayTable
-    typed : set of str
-        Annotations of a categorical type.
-    """
-
-    arrays: ArrayTable
-    typed: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, arrays: ArrayTable, form: str = "arrays") -> ArrayColumns:
-        """The columns of `arrays`; `form` is the format of their file."""
-        features = arrays.feature_names
-        known = {*features}
-        others = sorted(arrays.others, key=known.__contains__)
-        own = None if arrays.y is None else len(features) + others.index(arrays.label_name)
-        return cls(
-            arrays=arrays,
-            names=(*features, *others),
-            beside=tuple(name for name in others if name not in known),
-            own_label=own,
-            no_label=arrays.no_label,
-            row_names=arrays.samples,
-            decimal=".",
-            leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
-            notes=arrays.notes,
-            form=form,
-            takes_codes=True,
-        )
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.arrays.path
-
-    @property
-    def n_fields(self) -> int:
-        """Number of features."""
-        return int(self.arrays.X.shape[1])
-
-    @property
-    def named(self) -> bool:
-        """Whether the columns have names."""
-        return self.arrays.names is not None or bool(self.arrays.beside)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.arrays.X.shape[0])
-
-    def is_typed(self, column: int) -> bool:
-        """Whether an annotation has a categorical type."""
-        return column >= self.n_fields and self.names[column] in self.typed
-
-    def _array(self, column: int) -> NDArray[Any]:
-        """A column as it is kept."""
-        X = self.arrays.X
-        if column >= self.n_fields:
-            return self.arrays.others[self.names[column]]
-        if is_sparse(X):
-            return X[:, [column]].toarray()[:, 0]
-        return np.asarray(column_block(X, column, column + 1))[:, 0]
-
-    def labelled_rows(self, label: str | int | None) -> ArrayColumns:
-        """The rows in which `label`, a feature or an annotation, has a value.
-
-        RequestError if there is no such column, or the features stay in their file.
-        """
-        arrays = self.arrays
-        if label not in self.names or not isinstance(arrays.X, np.ndarray):
-            raise cannot_leave_rows_out(f"the arrays of {self.path}")
-        values = arrays.others.get(str(label))
-        if values is None:
-            values = self._array(self.names.index(str(label)))
-        known = ~missing_cells(cells_of_array(values))
-        if known.all():
-            return self
-        kept = attrs.evolve(
-            arrays,
-            X=arrays.X[known],
-            y=None if arrays.y is None else arrays.y[known],
-            beside={key: cells[known] for key, cells in arrays.beside.items()},
-            samples=arrays.samples and tuple(compress(arrays.samples, known)),
-            notes=(*arrays.notes, unlabelled_left_out(int((~known).sum()))),
-        )
-        return ArrayColumns.of(kept, self.form)
-
-    def take(
-        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
-    ) -> Taken:
-        """The features `columns`, and the others as numbers or texts."""
-        X = self.arrays.X
-        if isinstance(X, np.ndarray):
-            X = X if len(columns) == self.n_fields else X[:, columns]
-            small = X.dtype in (np.uint8, np.int8)
-            X = np.ascontiguousarray(X, dtype=None if small else np.float64)
-        elif len(columns) < self.n_fields:
-            X = X[:, columns] if is_sparse(X) else X.take(np.array(columns))
-        further = (column for column in (label, *texts) if column is not None)
-        return Taken(X, {column: cells_of_array(self._array(column)) for column in further})
-
-    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
-        """Features as texts, empty where missing, one after the other."""
-        for column in columns:
-            cells = self._array(column).tolist()
-            yield column, ["" if cell != cell else str(cell) for cell in cells]
-
-    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        for cells in zip(*map(self._array, columns), strict=True):
-            # str of a NumPy number is the shortest text that parses to the same number.
-            yield ["" if cell != cell else quoted(str(cell), ",") for cell in cells]
-
-    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
-        X, texts = np.full((self.n_rows, len(columns)), np.nan), {}
-        for place, column in enumerate(columns):
-            values = self._array(column)
-            if values.dtype.kind in "UO":
-                texts[column] = [str(text).strip() or None for text in values.tolist()]
-            else:
-                X[:, place] = values
-        return X, texts
-
-    def column_blocks(self) -> Iterator[Block]:
-        """The features many at a time, as they may be read from their file, then the others."""
-        p = self.n_fields
-        for start in range(0, p, self._width):
-            block = column_block(self.arrays.X, start, min(start + self._width, p))
-            yield start, np.asarray(block, dtype=np.float64), {}
-        yield p, *self._values(range(p, len(self.names)))
-
-
-def cannot_leave_rows_out(what: str) -> RequestError:
-    """The error for `missing_label` with a table of which no rows can be left out."""
-    return RequestError(
-        f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
-        "without a label out of it"
-    )
-
-
-def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -> ArrayColumns:
+def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -> ArrayTable:
     """The features of an AnnData, from a layer or from `X` if it is None, and the columns of `obs`.
 
     Sparse values stay sparse if that saves memory.
@@ -376,7 +219,7 @@ def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -
         )
     X = given.X if layer is None else given.layers[layer]
     obs = columns_of(given.obs)
-    arrays = ArrayTable(
+    return ArrayTable(
         path=Path("the AnnData"),
         X=X.tocsc() if is_sparse(X) else np.asarray(X),
         names=tuple(map(str, given.var_names)),
@@ -384,6 +227,6 @@ def annotated_columns(given: Any, layer: str | None, roles: Mapping[str, Any]) -
             name: np.asarray(cells_of(column) if name == label else column_texts(column))
             for name, column in obs
         },
+        typed=frozenset(name for name, column in obs if is_category(column.dtype)),
+        takes_codes=False,
     )
-    typed = frozenset(name for name, column in obs if is_category(column.dtype))
-    return attrs.evolve(ArrayColumns.of(arrays), typed=typed, takes_codes=False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
-from fsframe.table.array_files import ArrayColumns, cannot_leave_rows_out, load_arrays
+from fsframe.table.array_files import load_arrays
 from fsframe.table.cells import Sheet
 from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
@@ -26,6 +26,7 @@ from fsframe.table.reader import (
     IN_BLOCKS,
     ArrayTable,
     Form,
+    cannot_leave_rows_out,
     check_options,
     file_kind,
     find_table,
@@ -79,7 +80,7 @@ def load_content(
 
     Returns
     -------
-    Sheet, ArrayColumns, or FrameColumns
+    Sheet, ArrayTable, or FrameColumns
 
     Raises
     ------
@@ -112,14 +113,15 @@ def load_content(
         if not of_rows:
             return sheet
         about = None if form.samples is None else _about_samples(form, path)
-        return ArrayColumns.of(with_samples(sheet, about, transpose=form.transpose), kind)
+        turned = with_samples(sheet, about, transpose=form.transpose)
+        return attrs.evolve(turned, form=kind)
     if of_rows:
         raise RequestError(
             f"--transpose and --samples (transpose=, samples=) are for text and workbooks, not for "
             f"{path}"
         )
     if kind in _FORMS:
-        return ArrayColumns.of(load_arrays(path, kind, form), _FORMS[kind])
+        return attrs.evolve(load_arrays(path, kind, form), form=_FORMS[kind])
     assert reader is not None
     paths = {key: said[key] for key in ("x", "y") if key in said}
     if refuse:
@@ -127,7 +129,7 @@ def load_content(
     check_options(path, kind, sorted(paths.keys() - reader.options))
     content = reader.read(path, **paths)
     if isinstance(content, ArrayTable):
-        return ArrayColumns.of(content, kind)
+        return attrs.evolve(content, form=kind)
     return FrameColumns(content, path, kind)
 
 
@@ -156,8 +158,8 @@ def _with_names(table: Table, path: Path, form: Form) -> Table:
     file = _beside(form.names, path)
     lines = load_text(file, form.encoding).decode().splitlines()
     names = [line.strip() for line in lines if line.strip()]
-    arrays = table.arrays if isinstance(table, ArrayColumns) else None
-    if (table.spelled_names if arrays is None else arrays.names) is not None:
+    arrays = table if isinstance(table, ArrayTable) else None
+    if (table.spelled_names if arrays is None else arrays.stored_names) is not None:
         raise DataError(f"{path} has names of columns, so that {file} is not needed (--names)")
     width = table.n_fields
     if len(names) != width:
@@ -177,8 +179,7 @@ def _with_names(table: Table, path: Path, form: Form) -> Table:
     if again := [repr(name) for name, many in times.items() if many > 1]:
         notes = (*notes, f"names that occur again are numbered: {some_of(again, 3)}")
     if arrays is not None:
-        named = attrs.evolve(arrays, names=tuple(unique), notes=notes)
-        return ArrayColumns.of(named, table.form)
+        return attrs.evolve(arrays, names=tuple(unique), notes=notes)
     assert isinstance(table, Sheet)
     spelled = tuple(quoted(name, table.delimiter) for name in unique)
     return attrs.evolve(table, names=tuple(unique), spelled_names=spelled, notes=notes)
@@ -227,10 +228,9 @@ def _with_labels(table: Table, path: Path, form: Form, label: str | int | None) 
     if isinstance(table, Sheet):
         return _with_last_column(table, path, name, [row[place] for row in cells])
     values = other.values(place)
-    if isinstance(table, ArrayColumns):
+    if isinstance(table, ArrayTable):
         y = np.array([text or "" for text in values]) if isinstance(values, list) else values
-        labelled = attrs.evolve(table.arrays, y=y, label_name=name)
-        return ArrayColumns.of(labelled, table.form)
+        return attrs.evolve(table, y=y, label_name=name)
     assert isinstance(table, FrameColumns)
     frame = appended(table.frame, {name: values})
     return FrameColumns(frame, path, table.form, own_label=table.n_fields)
@@ -600,9 +600,9 @@ def read(
     columns = load_content(table_path, kind, form, label=label, refuse=True)
     if labels is not None and columns.own_label is not None:
         asked["label"] = label = columns.names[columns.own_label]
-    if missing_label is not None and isinstance(columns, ArrayColumns):
+    if missing_label is not None and isinstance(columns, ArrayTable):
         columns = columns.labelled_rows(label)
-    beside = columns.arrays.others if isinstance(columns, ArrayColumns) else None
+    beside = columns.others if isinstance(columns, ArrayTable) else None
     if columns.decimal == ",":
         # A table of few rows that is predicted later may not show it.
         reading["decimal"] = ","

@@ -8,24 +8,38 @@ import stat
 import traceback
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, final
 
 import attrs
+import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
 from fsframe.registry import in_stage, readers, writers
 from fsframe.registry.registry import stage_words
+from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out
+from fsframe.table.dialect import quoted
 from fsframe.table.frames import is_frame
+from fsframe.table.table_columns import (
+    Block,
+    Table,
+    Taken,
+    Values,
+    cells_of_array,
+    missing_cells,
+)
 from fsframe.table.text_file import STANDARD_INPUT, load_bytes, reading_of
 from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class ArrayTable:
-    """Arrays read from a file, not yet checked as a table.
+class ArrayTable(Table):
+    """Features, in memory or read by columns, followed by the label and other annotations.
+
+    An annotation with the name of a feature comes last, and only the label can be one.
 
     Parameters
     ----------
@@ -34,7 +48,8 @@ class ArrayTable:
     y : (n_samples,) numbers or str, optional
         None if the file has none.
     names : tuple of str, optional
-        None if the file has none.
+        Those of the features; None if the file has none. The attribute `names` has those of all
+        columns.
     label_name : str
         Name of the label array.
     beside : mapping of str to (n_samples,) numbers or str
@@ -44,25 +59,66 @@ class ArrayTable:
         Names of the rows.
     without_label : str
         What to do if the label is missing, for messages.
-    notes : tuple of str
-        Warnings from reading the file.
+    typed : set of str
+        Annotations of a categorical type.
     """
 
     path: Path
     X: Any = attrs.field(repr=False)
     y: NDArray[Any] | None = attrs.field(default=None, repr=False)
-    names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
+    stored_names: tuple[str, ...] | None = attrs.field(default=None, repr=False, alias="names")
     label_name: str = "y"
     beside: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, repr=False)
-    samples: tuple[str, ...] | None = attrs.field(default=None, repr=False)
+    row_names: tuple[str, ...] | None = attrs.field(default=None, repr=False, alias="samples")
     without_label: str = "give the file that holds it (--labels, labels=)"
-    notes: tuple[str, ...] = ()
+    typed: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    form: str = "arrays"
+    decimal: str | None = "."
+    takes_codes: bool = attrs.field(default=True, repr=False)
+    names: tuple[str, ...] = attrs.field(init=False, repr=False)
+    own_label: int | None = attrs.field(init=False, repr=False)
+    leaves_rows_out: bool = attrs.field(init=False, repr=False)
+
+    @names.default
+    def _all_names(self) -> tuple[str, ...]:
+        features = self.stored_names or tuple(f"f{k + 1}" for k in range(self.n_fields))
+        known = {*features}
+        return (*features, *sorted(self.others, key=known.__contains__))
+
+    @own_label.default
+    def _place_of_label(self) -> int | None:
+        return None if self.y is None else self.names.index(self.label_name, self.n_fields)
+
+    @leaves_rows_out.default
+    def _has_rows_to_leave_out(self) -> bool:
+        return bool(self.beside) and isinstance(self.X, np.ndarray)
+
+    @property
+    def n_fields(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return self.stored_names is not None or bool(self.beside)
 
     @property
     def others(self) -> dict[str, NDArray[Any]]:
         """The label, if there is one, and the other annotations, by name."""
         labels = {} if self.y is None else {self.label_name: self.y}
         return labels | {k: v for k, v in self.beside.items() if k not in labels}
+
+    @property
+    def names_beside(self) -> tuple[str, ...]:
+        """The names of annotations, without those of features."""
+        features = {*self.names[: self.n_fields]}
+        return tuple(name for name in self.names[self.n_fields :] if name not in features)
 
     @property
     def no_label(self) -> str:
@@ -75,10 +131,90 @@ class ArrayTable:
             "label (label=…, --label)"
         )
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The names, or ``f1, f2, …``."""
-        return self.names or tuple(f"f{k + 1}" for k in range(self.X.shape[1]))
+    def is_typed(self, column: int) -> bool:
+        """Whether an annotation has a categorical type."""
+        return column >= self.n_fields and self.names[column] in self.typed
+
+    def _array(self, column: int) -> NDArray[Any]:
+        """A column as it is kept."""
+        if column >= self.n_fields:
+            return self.others[self.names[column]]
+        if is_sparse(self.X):
+            return self.X[:, [column]].toarray()[:, 0]
+        return np.asarray(column_block(self.X, column, column + 1))[:, 0]
+
+    def labelled_rows(self, label: str | int | None) -> ArrayTable:
+        """The rows in which `label`, a feature or an annotation, has a value.
+
+        RequestError if there is no such column, or the features stay in their file.
+        """
+        if label not in self.names or not isinstance(self.X, np.ndarray):
+            raise cannot_leave_rows_out(f"the arrays of {self.path}")
+        values = self.others.get(str(label))
+        if values is None:
+            values = self._array(self.names.index(str(label)))
+        known = ~missing_cells(cells_of_array(values))
+        if known.all():
+            return self
+        return attrs.evolve(
+            self,
+            X=self.X[known],
+            y=None if self.y is None else self.y[known],
+            beside={key: cells[known] for key, cells in self.beside.items()},
+            samples=self.row_names and tuple(compress(self.row_names, known)),
+            notes=(*self.notes, unlabelled_left_out(int((~known).sum()))),
+        )
+
+    def take(
+        self, columns: Sequence[int], texts: Sequence[int] = (), label: int | None = None
+    ) -> Taken:
+        """The features `columns`, and the others as numbers or texts."""
+        X = self.X
+        if isinstance(X, np.ndarray):
+            X = X if len(columns) == self.n_fields else X[:, columns]
+            small = X.dtype in (np.uint8, np.int8)
+            X = np.ascontiguousarray(X, dtype=None if small else np.float64)
+        elif len(columns) < self.n_fields:
+            X = X[:, columns] if is_sparse(X) else X.take(np.array(columns))
+        further = (column for column in (label, *texts) if column is not None)
+        return Taken(X, {column: cells_of_array(self._array(column)) for column in further})
+
+    def texts(self, columns: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        """Features as texts, empty where missing, one after the other."""
+        for column in columns:
+            cells = self._array(column).tolist()
+            yield column, ["" if cell != cell else str(cell) for cell in cells]
+
+    def _spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        for cells in zip(*map(self._array, columns), strict=True):
+            # str of a NumPy number is the shortest text that parses to the same number.
+            yield ["" if cell != cell else quoted(str(cell), ",") for cell in cells]
+
+    def _values(self, columns: Sequence[int], *, numeric: bool = False) -> Values:
+        X, texts = np.full((self.n_rows, len(columns)), np.nan), {}
+        for place, column in enumerate(columns):
+            values = self._array(column)
+            if values.dtype.kind in "UO":
+                texts[column] = [str(text).strip() or None for text in values.tolist()]
+            else:
+                X[:, place] = values
+        return X, texts
+
+    def column_blocks(self) -> Iterator[Block]:
+        """The features many at a time, as they may be read from their file, then the others."""
+        p = self.n_fields
+        for start in range(0, p, self._width):
+            block = column_block(self.X, start, min(start + self._width, p))
+            yield start, np.asarray(block, dtype=np.float64), {}
+        yield p, *self._values(range(p, len(self.names)))
+
+
+def cannot_leave_rows_out(what: str) -> RequestError:
+    """The error for `missing_label` with a table of which no rows can be left out."""
+    return RequestError(
+        f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
+        "without a label out of it"
+    )
 
 
 def missing_codes(na: str | float | Iterable[str | float]) -> tuple[str, ...]:

@@ -117,12 +117,8 @@ class Table:
         Description of the format, for messages.
     names : tuple of str
         One per column, with the label and other annotations; ``f1, f2, …`` if there are none.
-    beside : tuple of str
-        The names of annotations of the rows that roles can name; these are not features.
     own_label : int, optional
         The place of the label, if it is an array or a file of its own.
-    no_label : str
-        What to say if no label is named; empty if it is guessed.
     row_names : tuple of str, optional
         Names of the rows that are not a column, such as those of samples in the first line.
     delimiter : str
@@ -143,9 +139,7 @@ class Table:
 
     form: str = ""
     names: tuple[str, ...] = attrs.field(repr=False)
-    beside: tuple[str, ...] = attrs.field(default=(), repr=False)
     own_label: int | None = attrs.field(default=None, repr=False)
-    no_label: str = attrs.field(default="", repr=False)
     row_names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
     delimiter: str = ","
     decimal: str | None = None
@@ -169,6 +163,16 @@ class Table:
     def n_fields(self) -> int:
         """Number of columns without annotations of the rows, whose places follow."""
         return len(self.names)
+
+    @property
+    def names_beside(self) -> tuple[str, ...]:
+        """The names of annotations of the rows that roles can name; these are not features."""
+        return ()
+
+    @property
+    def no_label(self) -> str:
+        """What to say if no label is named; empty if it is guessed."""
+        return ""
 
     @property
     def annotations(self) -> list[int]:

@@ -218,7 +218,9 @@ def _as_columns(frame: Any) -> dict[str, list[Any]]:
         return _of_text(frame)
     columns: dict[str, list[Any]]
     if isinstance(frame, ArrayTable):
-        columns = {name: frame.X[:, k].tolist() for k, name in enumerate(frame.feature_names)}
+        columns = {
+            name: frame.X[:, k].tolist() for k, name in enumerate(frame.names[: frame.n_fields])
+        }
         columns |= {name: list(cells) for name, cells in frame.others.items()}
     else:
         columns = {name: as_list(series) for name, series in columns_of(frame)}

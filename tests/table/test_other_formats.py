@@ -21,7 +21,6 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.show.inspection import inspect_table
-from fsframe.table.array_files import ArrayColumns
 from fsframe.table.column_facts import Contents
 from fsframe.table.column_guesses import Guesses
 from fsframe.table.dataset import Dataset
@@ -232,11 +231,9 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
 
 def test_annotations_are_told_from_a_label_with_the_name_of_a_feature(tmp_path):
     y, donor = np.arange(20) % 2, np.array([f"d{k % 5}" for k in range(20)])
-    table = ArrayColumns.of(
-        ArrayTable(
-            path=tmp_path, X=np.ones((20, 2)), names=("a", "b"), y=y, label_name="b",
-            beside={"donor": donor},
-        )
+    table = ArrayTable(
+        path=tmp_path, X=np.ones((20, 2)), names=("a", "b"), y=y, label_name="b",
+        beside={"donor": donor},
     )  # fmt: skip
     assert table.names == ("a", "b", "donor", "b") and table.own_label == 3
     assert Guesses(Contents.of(table), 3, set()).beside == [2]
