@@ -132,22 +132,6 @@ def seal(content: bytes, purpose: str) -> bytes:
     return f"fsframe-kept 1 {_hmac(purpose, content)}\n".encode() + content
 
 
-def write_sealed(path: Path, content: bytes, purpose: str) -> None:
-    """Write a file for `open_sealed`, in place of any other; failing to do so is not an error.
-
-    A link is replaced and not followed: it may have come with the table, and the file that it
-    points to would be overwritten.
-    """
-    sibling = path.with_name(f".{secrets.token_hex(8)}.partial")
-    with contextlib.suppress(OSError):
-        try:
-            with sibling.open("xb") as file:
-                file.write(seal(content, purpose))
-            os.replace(sibling, path)
-        finally:
-            sibling.unlink(missing_ok=True)
-
-
 def open_sealed(path: Path, purpose: str, most: int) -> bytes | None:
     """The content of a sealed file; None if there is no file.
 

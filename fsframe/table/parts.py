@@ -29,14 +29,11 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
 from fsframe.table.frames import cells_of, group_values, reading_errors
 from fsframe.table.kept_folders import (
-    Unsound,
-    arrays_as_bytes,
-    arrays_in_bytes,
+    kept_arrays,
     kept_folder,
-    note_unsound,
-    open_sealed,
+    made_whole,
     temporary_folder,
-    write_sealed,
+    write_index,
 )
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
 from fsframe.table.roles import Layout, side_roles, spelled_out
@@ -50,7 +47,7 @@ from fsframe.table.row_readers import (
     stamp_of,
 )
 from fsframe.table.table_columns import cells_of_array
-from fsframe.table.text_file import check_expansion, memory_bound
+from fsframe.table.text_file import check_expansion, memory_bound, shown
 from fsframe.text import some_of
 
 if TYPE_CHECKING:
@@ -59,51 +56,8 @@ if TYPE_CHECKING:
 CACHE_FOLDER = ".fsframe-parts"
 """The name of the folder beside a table; it may be removed."""
 
-PassResult = dict[str, Any]
-"""What a pass over a table finds, as fields of `TableParts`: facts, n_samples, rows_sha256, dtype.
-"""
-
 _OVERHEAD = 1 << 14
 """Upper bound of the bytes of headers in a file of facts."""
-
-
-def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> PassResult | None:
-    """What an earlier pass over the table of that identity has found and stored.
-
-    None if there is no file; also, with a remark, if it is damaged or another user has written it.
-    """
-    from fsframe.table.columns_seen import ColumnsSeen
-
-    most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
-    try:
-        content = open_sealed(path, f"facts {identity}", most)
-        if content is None:
-            return None
-        arrays = arrays_in_bytes(content)
-        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
-        dtype = np.dtype(str(arrays.pop("dtype")))
-        empty = ColumnsSeen(n_columns, dtype == np.uint8).arrays()
-        alike = _forms(arrays) == _forms(empty) and n_samples == n_rows
-        if not alike or min(arrays["missing"].min(), arrays["infinite"].min()) < 0:
-            raise Unsound("holds other facts")
-    except (Unsound, KeyError, TypeError, ValueError) as error:
-        note_unsound(path, error if isinstance(error, Unsound) else "holds other facts")
-        return None
-    facts = ColumnsSeen.from_arrays(arrays)
-    return {"facts": facts, "n_samples": n_samples, "rows_sha256": digest, "dtype": dtype}
-
-
-def _forms(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
-    return {name: (values.shape, values.dtype) for name, values in arrays.items()}
-
-
-def save_facts(path: Path, identity: str, result: PassResult) -> None:
-    """Store what a pass has found; failing to do so is not an error."""
-    about = {"n_samples": result["n_samples"], "digest": result["rows_sha256"]}
-    about["dtype"] = str(result["dtype"])
-    arrays = {key: np.array(value) for key, value in about.items()} | result["facts"].arrays()
-    write_sealed(path, arrays_as_bytes(arrays), f"facts {identity}")
-
 
 BLOCK_BYTES = 1 << 26
 """Bytes of a block of rows, within a factor of √2; at least one row is read."""
@@ -215,9 +169,9 @@ class TableParts:
         The folder is temporary, and next to the kept one. Only for tables with all their columns.
         """
         parent = self.cache_folder.parent if self.owner is None else None
-        result = _pass_result(self.reader, self.names, self.small)
+        found = _found_in_pass(self.reader, self.names, self.small)
         folder, owner = temporary_folder(parent)
-        return attrs.evolve(self, **result, cache_folder=folder, owner=owner)
+        return attrs.evolve(self, **_as_fields(found), cache_folder=folder, owner=owner)
 
 
 def _usual_rows(row_bytes: int) -> int:
@@ -436,17 +390,34 @@ def _one_pass(
     notes: list[str],
 ) -> TableParts:
     """The features after one pass over them, or with the cached results of an earlier one."""
+    from fsframe.table.columns_seen import ColumnsSeen
+
     home, stamp = cache
     identity = [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
     if reader.weights is not None:
         identity.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
-    key = json.dumps(identity)
-    folder, owner = kept_folder(home, key, notes.append)
-    stored = folder / "facts"
-    result = load_facts(stored, key, n_rows, len(features))
-    if result is None:
-        result = _pass_result(reader, features, small)
-        save_facts(stored, key, result)
+    folder, owner = kept_folder(home, json.dumps(identity), notes.append)
+
+    def make(kept: Path, digest: str) -> dict[str, NDArray[Any]]:
+        arrays = _found_in_pass(reader, features, small)
+        # Without room to keep them, they are computed again next time.
+        with contextlib.suppress(OSError), made_whole(kept) as made:
+            write_index(made, digest, arrays, {})
+        return arrays
+
+    def check(arrays: Mapping[str, NDArray[Any]], files: Sequence[str]) -> bool:
+        kept = _as_fields(arrays)
+        seen = kept["facts"].arrays()
+        empty = ColumnsSeen(len(features), kept["dtype"] == np.uint8).arrays()
+        alike = _forms(seen) == _forms(empty) and kept["n_samples"] == n_rows
+        return alike and min(seen["missing"].min(), seen["infinite"].min()) >= 0 and not files
+
+    most = ColumnsSeen(len(features), False).nbytes + _OVERHEAD
+    _, arrays = kept_arrays(
+        folder, "facts", identity, make, check, most=most, threads=1, what="facts",
+        table=reader.what, size=shown(most),
+    )  # fmt: skip
+    result = _as_fields(arrays)
     facts = result["facts"]
     wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
     # In a column without values, low and high are infinite.
@@ -468,15 +439,33 @@ def _one_pass(
     )
 
 
-def _pass_result(reader: RowReader, features: tuple[str, ...], small: bool) -> PassResult:
-    """What one pass finds; if `small`, bytes are tried first."""
+def _forms(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
+    return {name: (values.shape, values.dtype) for name, values in arrays.items()}
+
+
+def _found_in_pass(
+    reader: RowReader, features: tuple[str, ...], small: bool
+) -> dict[str, NDArray[Any]]:
+    """What one pass finds, as arrays that can be kept; if `small`, bytes are tried first."""
     if small:
         with contextlib.suppress(NotAllBytes):
             return _pass(reader, features, np.dtype(np.uint8))
     return _pass(reader, features, np.dtype(np.float64))
 
 
-def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> PassResult:
+def _as_fields(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """What a pass found as fields of `TableParts`."""
+    from fsframe.table.columns_seen import ColumnsSeen
+
+    seen = {**arrays}
+    about = {key: seen.pop(key).item() for key in ("n_samples", "rows_sha256", "dtype")}
+    facts = ColumnsSeen.from_arrays(seen)
+    return {**about, "dtype": np.dtype(about["dtype"]), "facts": facts}
+
+
+def _pass(
+    reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]
+) -> dict[str, NDArray[Any]]:
     from fsframe.table.columns_seen import ColumnsSeen, copy_transposed
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
@@ -510,8 +499,8 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
         digested.result()
     if not n_samples:
         raise DataError(f"{reader.what} has no rows")
-    sha256 = digest.hexdigest()
-    return {"facts": facts, "n_samples": n_samples, "rows_sha256": sha256, "dtype": dtype}
+    about = {"n_samples": n_samples, "rows_sha256": digest.hexdigest(), "dtype": str(dtype)}
+    return {key: np.array(value) for key, value in about.items()} | facts.arrays()
 
 
 def _warnings(source: TableParts) -> list[str]:

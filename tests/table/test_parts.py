@@ -260,7 +260,7 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
     folder: Path, frame: polars.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = fsframe.read(folder)
-    kept = next((folder / CACHE_FOLDER).glob("*/facts"))
+    kept = next((folder / CACHE_FOLDER).glob("*/facts-*/index"))
     passes = []
     real = fsframe.table.parts._pass
     monkeypatch.setattr(
