@@ -602,7 +602,8 @@ def read(
         asked["label"] = label = columns.names[columns.own_label]
     if missing_label is not None and isinstance(columns, ArrayTable):
         columns = columns.labelled_rows(label)
-    beside = columns.others if isinstance(columns, ArrayTable) else None
+    aside = range(columns.n_fields, len(columns.names))
+    beside = {columns.names[k]: np.asarray(columns.values(k)) for k in aside}
     if columns.decimal == ",":
         # A table of few rows that is predicted later may not show it.
         reading["decimal"] = ","

@@ -31,7 +31,7 @@ from fsframe.table.table_columns import (
     cells_of_array,
     missing_cells,
 )
-from fsframe.table.text_file import STANDARD_INPUT, load_bytes, reading_of
+from fsframe.table.text_file import STANDARD_INPUT, known_texts, load_bytes, reading_of
 from fsframe.text import did_you_mean
 
 
@@ -195,7 +195,8 @@ class ArrayTable(Table):
         for place, column in enumerate(columns):
             values = self._array(column)
             if values.dtype.kind in "UO":
-                texts[column] = [str(text).strip() or None for text in values.tolist()]
+                cells = [str(text).strip() for text in values.tolist()]
+                texts[column] = known_texts(cells, self.missing_in(column))
             else:
                 X[:, place] = values
         return X, texts

@@ -42,7 +42,7 @@ from fsframe.table.dialect import (
 )
 from fsframe.table.reader import ArrayTable, Form
 from fsframe.table.table_columns import Column
-from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
+from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, known_texts, load_text
 from fsframe.text import some_of
 
 _CLASSES = 10
@@ -314,7 +314,10 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     columns = [names[k] for k in places]
     X, words = _numbers(sheet, places, by_row=transpose)
     samples, features = (columns, rows) if transpose else (rows, columns)
-    beside = {features[k]: np.array(cells, dtype=object) for k, cells in words.items()}
+    beside = {
+        features[k]: np.array([text or "" for text in known_texts(cells, sheet.missing)], object)
+        for k, cells in words.items()
+    }
     left = [k for k in range(len(features)) if k not in words]
     if not left:
         side = "rows" if transpose else "columns"

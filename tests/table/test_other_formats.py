@@ -229,6 +229,19 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
     assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
 
 
+def test_words_for_missing_values_in_annotations(tmp_path):
+    lines = write_gct(tmp_path).read_text().splitlines()
+    origin = ["NA", *DONOR[1:]]
+    lines[:3] = ["#1.3", f"{P}\t{N}\t1\t1", lines[2], "\t".join(["origin", "", *origin])]
+    (tmp_path / "t.gct").write_text("\n".join(lines) + "\n")
+    (about,) = (
+        column for column in contents(tmp_path / "t.gct").columns if column.name == "origin"
+    )
+    assert (about.missing, about.different) == (1, len({*DONOR[1:]}))
+    with pytest.raises(DataError, match="'origin': missing or infinite in 1 row"):
+        read(tmp_path / "t.gct", adjust="origin")
+
+
 def test_annotations_are_told_from_a_label_with_the_name_of_a_feature(tmp_path):
     y, donor = np.arange(20) % 2, np.array([f"d{k % 5}" for k in range(20)])
     table = ArrayTable(

@@ -11,6 +11,7 @@ import pytest
 
 import fsframe
 from fsframe.errors import DataError, RequestError
+from fsframe.table.read import contents
 from tests.same_process import fsframe as command
 
 N, P = 24, 15
@@ -78,6 +79,18 @@ def test_a_row_of_text_may_be_the_label(folder: Path) -> None:
     assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
     assert data.classes == ("normal", "tumour")
     assert "the lines above the names were taken as a title: 'Export of 2024'" in data.warnings
+
+
+def test_words_and_codes_for_missing_values_in_a_row_of_text(folder: Path) -> None:
+    told = ["NA", "unknown", *GROUPS[2:]]
+    (folder / "rows.tsv").write_text(lines([["gene", *NAMES], ["group", *told], *GENES]))
+    said = {"transpose": True, "na": "unknown"}
+    data = read(folder, "rows.tsv", **said, missing_label="drop")
+    assert data.n_samples == N - 2 and data.classes == ("normal", "tumour")
+    (group,) = contents(folder / "rows.tsv", **said).columns[P:]
+    assert (group.missing, group.different) == (2, 2)
+    with pytest.raises(DataError, match="'group': missing or infinite in 2 rows"):
+        read(folder, "rows.tsv", **said, label="G0", adjust="group")
 
 
 def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -> None:
