@@ -8,6 +8,7 @@ import contextlib
 import csv
 import difflib
 import io
+import itertools
 import json
 import os
 import re
@@ -84,6 +85,34 @@ def printable(text: str, longest: int | None = None) -> str:
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     return text
+
+
+def feature_labels(names: Iterable[str], longest: int = 28) -> list[str]:
+    """Names of features as labels of one figure or list: printable characters, shortened.
+
+    Labels of different names that would be alike lack the beginning that these names share.
+
+    >>> feature_labels(["glucose in plasma, fasting", "glucose in plasma, random", "age"], 16)
+    ['…ma, fasting', '…ma, random', 'age']
+    """
+    texts = [printable(name) for name in names]
+    alike: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        alike.setdefault(printable(text, longest=longest), []).append(text)
+    labels: dict[str, str] = {}
+    for label, group in alike.items():
+        if len(group) == 1:
+            labels[group[0]] = label
+            continue
+        # What the first and the last share, all share; some of it stays, as a hint.
+        pairs = zip(min(group), max(group), strict=False)
+        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+        start = shared - longest // 4
+        tails = feature_labels([text[start:] for text in group], longest - 1)
+        labels.update(
+            (text, f"…{tail.removeprefix('…')}") for text, tail in zip(group, tails, strict=True)
+        )
+    return [labels[text] for text in texts]
 
 
 def storable_text(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -204,8 +204,11 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         yield _finding(guesses, columns, what, na=[text])
 
 
-def codes_of_covariates(guesses: Guesses, columns: Iterable[int]) -> Iterator[Finding]:
-    """Numbers that look like codes for missing values in columns that the user adjusts for."""
+def of_covariates(guesses: Guesses, columns: Sequence[int]) -> Iterator[Finding]:
+    """Numbers that look like codes for missing values in columns that the user adjusts for, and
+    columns of one value."""
+    constant = [k for k in columns if guesses.contents.columns[k].constant]
+    yield from _grouped(guesses, "one value only, nothing to adjust for", constant, "")
     for k in columns:
         for code, times in guesses.contents.columns[k].codes:
             what = _looks_like_a_code(code, times, "value")

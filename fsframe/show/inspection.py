@@ -19,9 +19,9 @@ from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 from fsframe.show.findings import (
     Finding,
-    codes_of_covariates,
     findings_in,
     findings_of,
+    of_covariates,
     option_for,
 )
 from fsframe.show.inspection_display import Inspection, PartsInspection
@@ -150,7 +150,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     judged = Guesses(facts, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
     findings = [*mixed, *leaks, *findings_of(judged, known, group, suggested)]
-    findings += codes_of_covariates(judged, asked["adjust"])
+    findings += of_covariates(judged, asked["adjust"])
     if said is not None or facts.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()

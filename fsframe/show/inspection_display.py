@@ -7,10 +7,11 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from fsframe.method.run import Cost, size_text
 from fsframe.show.findings import Finding
@@ -24,6 +25,7 @@ from fsframe.text import (
     counted,
     duration,
     facts,
+    feature_labels,
     printable,
     shown_width,
     some_of,
@@ -33,6 +35,7 @@ from fsframe.text import (
 _WIDTH = 80
 _SHOWN = 30
 _NAME = 24
+_FEW = 8
 _VALUES = 26
 _START = 1.5
 """Seconds of processor time that a command takes to start."""
@@ -137,15 +140,17 @@ def inspection_lines(inspection: Inspection | PartsInspection) -> Iterator[str]:
         said = _for_programs(doubt) if inspection.of_frame else doubt
         way = "" if "--labels" in said else f" ({option})"
         yield from _wrapped(f"doubt: {said}{way}", indent="  ")
+    names = [column.name for column in contents.columns]
+    labels = dict(zip(names, feature_labels(names, _NAME), strict=True))
     features = [c for k, c in enumerate(contents.columns) if k not in inspection.roles]
     yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
     yield ""
-    yield from _column_lines(inspection)
+    yield from _column_lines(inspection, labels)
     if inspection.findings:
         yield ""
         yield "Questions and remarks:"
         for finding in inspection.findings:
-            shown = some_of([printable(name, _NAME) for name in finding.columns])
+            shown = some_of([labels[name] for name in finding.columns])
             head = f"{shown}: " if shown else ""
             what = _for_programs(finding.what) if inspection.of_frame else finding.what
             yield from _wrapped(f"* {head}{what}", indent="  ")
@@ -188,6 +193,9 @@ def _label(inspection: Inspection) -> str:
     column, data = inspection.contents.columns[inspection.label], inspection.data
     if data is None:
         values = counted(column.different, "different value")
+        if column.different <= _FEW:
+            codes, levels = inspection.contents.classes(inspection.label)
+            values += f": {_with_sizes(levels, np.bincount(codes[codes >= 0]))}"
     elif data.task == "regression":
         values = f"regression: {column.low:.6g} to {column.high:.6g}"
     elif data.task == "survival":
@@ -195,11 +203,15 @@ def _label(inspection: Inspection) -> str:
         values = f"time to {column.high:.6g}, {counted(events, 'event')} seen"
     else:
         sizes = _class_sizes(data)
-        classes = [f"{printable(name, 30)} {size}" for name, size in [*sizes.items()][:8]]
-        more = ", …" if len(sizes) > 8 else ""
-        values = f"{counted(len(sizes), 'class')}: {', '.join(classes)}{more}"
+        more = ", …" if len(sizes) > _FEW else ""
+        values = f"{counted(len(sizes), 'class')}: {_with_sizes(sizes, sizes.values())}{more}"
     how = "" if inspection.said else ", a guess"
     return f"{printable(column.name)}{how} ({values})"
+
+
+def _with_sizes(names: Iterable[str], sizes: Iterable[int]) -> str:
+    pairs = list(zip(names, sizes, strict=True))[:_FEW]
+    return ", ".join(f"{printable(name, 30)} {size}" for name, size in pairs)
 
 
 def _kinds(features: list[ColumnFacts]) -> str:
@@ -207,7 +219,7 @@ def _kinds(features: list[ColumnFacts]) -> str:
     return f" ({', '.join(f'{kind} {n}' for kind, n in kinds.items())})" if kinds else ""
 
 
-def _column_lines(inspection: Inspection) -> Iterator[str]:
+def _column_lines(inspection: Inspection, labels: Mapping[str, str]) -> Iterator[str]:
     """At most thirty columns: those with a role or missing values first, then from the left."""
     columns = inspection.contents.columns
     order = list(range(len(columns)))
@@ -218,7 +230,7 @@ def _column_lines(inspection: Inspection) -> Iterator[str]:
     for k in order:
         column, role = columns[k], inspection.roles.get(k, "")
         numbers = [str(column.different), str(column.missing or "")]
-        name = _cut(printable(column.name), _NAME)
+        name = _cut(labels[column.name], _NAME)
         rows.append([str(k + 1), name, column.kind, *numbers, role, printable(_values(column))])
     header = ["", "column", "kind", "values", "empty", "role", "range, or examples"]
     lines = list(table_lines(header, rows, right={0, 3, 4}))

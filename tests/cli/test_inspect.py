@@ -211,3 +211,26 @@ def test_codes_of_missing_values_are_advice_where_a_frame_takes_none() -> None:
     data = fsframe.read(frame.with_columns(gone), **asked)
     assert data.classes == ("ill", "well")
     assert not any("looks like a code" in note for note in data.warnings)
+
+
+def test_classes_are_counted_and_covariates_examined_in_a_table_that_is_refused() -> None:
+    frame = polars.DataFrame(
+        {
+            "age": [None, *range(30, 69)],
+            "site": [1] * 40,
+            "mean level of the kinase": np.random.default_rng(0).normal(size=40),
+            "status": ["ill", "well", "ill", "ill"] * 10,
+        }
+    )
+    shown = fsframe.inspect(frame, label="status", adjust=["age", "site"])
+    assert "label: status (2 different values: ill 30, well 10)" in str(shown)
+    assert "site: one value only, nothing to adjust for" in str(shown)
+    assert "column 'age': missing" in shown.refused
+
+
+def test_long_names_that_begin_alike_are_told_apart() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    names = [f"level in plasma, fasting, week {k}" for k in range(3)]
+    frame = polars.DataFrame(X, names).with_columns(status=polars.Series(["ill", "well"] * 20))
+    lines = str(fsframe.inspect(frame)).splitlines()
+    assert [sum(f" week {k}" in line for line in lines) for k in range(3)] == [1, 1, 1]

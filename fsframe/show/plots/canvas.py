@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -154,34 +153,6 @@ def colour_bar(panel: Any, coloured: Any, text: str) -> None:
     lines = textwrap.wrap(printable(text), _LINE)
     bar = panel.figure.colorbar(coloured, ax=panel, label="\n".join(lines))
     bar.ax.yaxis.label.set_parse_math(False)
-
-
-def feature_labels(names: Iterable[str], longest: int = 28) -> list[str]:
-    """Names of features as labels of one figure: printable characters, shortened.
-
-    Labels of different names that would be alike lack the beginning that these names share.
-
-    >>> feature_labels(["glucose in plasma, fasting", "glucose in plasma, random", "age"], 16)
-    ['…ma, fasting', '…ma, random', 'age']
-    """
-    texts = [printable(name) for name in names]
-    alike: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
-        alike.setdefault(printable(text, longest=longest), []).append(text)
-    labels: dict[str, str] = {}
-    for label, group in alike.items():
-        if len(group) == 1:
-            labels[group[0]] = label
-            continue
-        # What the first and the last share, all share; some of it stays, as a hint.
-        pairs = zip(min(group), max(group), strict=False)
-        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-        start = shared - longest // 4
-        tails = feature_labels([text[start:] for text in group], longest - 1)
-        labels.update(
-            (text, f"…{tail.removeprefix('…')}") for text, tail in zip(group, tails, strict=True)
-        )
-    return [labels[text] for text in texts]
 
 
 def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **style: Any) -> None:

@@ -27,7 +27,6 @@ from fsframe.show.plots.canvas import (
     VERMILLION,
     axes_for,
     drawable,
-    feature_labels,
     label_axis,
     lacks,
     legend_above,
@@ -47,7 +46,7 @@ from fsframe.storage.checked_tables import (
     fold_tables,
 )
 from fsframe.table.side_columns import LABELS
-from fsframe.text import printable, some_of
+from fsframe.text import feature_labels, printable, some_of
 
 _BINS = 10
 _CURVES = 8

@@ -17,7 +17,6 @@ from fsframe.show.plots.canvas import (
     axes_for,
     colour_bar,
     drawable,
-    feature_labels,
     inside,
     label_axis,
     lacks,
@@ -29,7 +28,7 @@ from fsframe.show.plots.canvas import (
 )
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import counted, did_you_mean
+from fsframe.text import counted, did_you_mean, feature_labels
 
 Floats = NDArray[np.float64]
 
