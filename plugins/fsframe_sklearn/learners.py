@@ -388,8 +388,11 @@ class Importance(LearnerSelector):
         enough = int(np.count_nonzero((scores >= scores.mean()) & (scores > 0)))
         if not enough and self.top is None:
             notes.append("no column has a positive importance, so none is kept")
+        selected = rank_by_score(scores)[: self.keep_count(data.n_features, enough)]
+        if not (scores[selected] > 0).all():
+            notes.append("columns without importance (0 or less) are kept too, to keep top")
         return Selection(
-            selected=rank_by_score(scores)[: self.keep_count(data.n_features, enough)],
+            selected=selected,
             scores=scores,
             model=model,
             model_columns={name: COEFFICIENT_COLUMNS[name] for name in model},

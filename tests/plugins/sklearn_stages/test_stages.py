@@ -88,6 +88,13 @@ def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
     assert selection.selected[0] == 1
 
 
+def test_columns_without_importance_that_fill_up_top_are_noted():
+    stump = {"of": "DecisionTreeClassifier", "options": {"max_depth": 1}}
+    filled = Importance(top=2, **stump).select(table())
+    assert filled.warnings == ("columns without importance (0 or less) are kept too, to keep top",)
+    assert not Importance(top=1, **stump).select(table()).warnings
+
+
 _WITHOUT = """
 import contextlib, io, json, sys
 class Absent:
