@@ -35,7 +35,7 @@ from fsframe.table.reader import (
     table_name,
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
-from fsframe.table.sheet import AboutSamples, load_sheet, with_samples
+from fsframe.table.sheet import AboutSamples, about_samples, load_sheet, with_samples
 from fsframe.table.table_columns import Table
 from fsframe.table.text_file import is_number, load_text, memory_bound
 from fsframe.text import some_of
@@ -115,22 +115,36 @@ def load_content(
         about = None if form.samples is None else _about_samples(form, path)
         turned = with_samples(sheet, about, transpose=form.transpose)
         return attrs.evolve(turned, form=kind)
-    if of_rows:
+    if form.transpose:
         raise RequestError(
-            f"--transpose and --samples (transpose=, samples=) are for text and workbooks, not for "
-            f"{path}"
+            f"--transpose (transpose=) is for text and workbooks, not for {path}: its rows are "
+            "samples"
         )
+    if of_rows and kind in _FORMS:
+        raise _nameless(path)
     if kind in _FORMS:
         return attrs.evolve(load_arrays(path, kind, form), form=_FORMS[kind])
     assert reader is not None
     paths = {key: said[key] for key in ("x", "y") if key in said}
     if refuse:
-        check_options(path, kind, [key for key in said if key not in paths])
+        check_options(path, kind, [key for key in said if key not in {*paths, "samples"}])
     check_options(path, kind, sorted(paths.keys() - reader.options))
     content = reader.read(path, **paths)
+    if form.samples is not None:
+        if not isinstance(content, ArrayTable) or content.row_names is None:
+            raise _nameless(path)
+        content = about_samples(content, _about_samples(form, path))
     if isinstance(content, ArrayTable):
         return attrs.evolve(content, form=kind)
     return FrameColumns(content, path, kind)
+
+
+def _nameless(path: Path) -> RequestError:
+    """The error for a table about the samples of a file that does not name its samples."""
+    return RequestError(
+        f"--samples (samples=) is for text, workbooks and formats that name their samples, not for "
+        f"{path}: give the labels in the order of its rows (--labels FILE)"
+    )
 
 
 def _beside(given: str | None, path: Path) -> Path:
@@ -481,7 +495,7 @@ def read(
         Whether a text or a workbook has features in rows: the first column names them, the first
         line the samples. Rows of text are facts about the samples: one may be the label.
     samples : path, optional
-        A table about the samples of a text or a workbook, whose first column names them: the label,
+        A table about the samples, whose first column names them as the table does: the label,
         groups, covariates. Its columns are not features, and its rows are matched by name.
     labels : path, optional
         A file with the label of each row, in their order, for a table that has none. `label` names

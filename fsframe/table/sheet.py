@@ -340,6 +340,18 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     )
 
 
+def about_samples(table: ArrayTable, about: AboutSamples) -> ArrayTable:
+    """A table of arrays with what another one tells about its samples, by their names.
+
+    Raises
+    ------
+    DataError
+        If names occur twice, or most samples are not in the other table.
+    """
+    known, notes = _by_sample(about, table.path, table.row_names or (), (), transpose=False)
+    return attrs.evolve(table, beside={**table.beside, **known}, notes=(*table.notes, *notes))
+
+
 def _around_samples(names: Sequence[str], about: AboutSamples, path: Path) -> tuple[str, str]:
     """The texts before and after the names of most samples in names of columns; empty if none.
 

@@ -167,7 +167,8 @@ class GctReader(Reader):
             y=_classes(path, n),
             names=tuple(fields[0].strip() for fields in genes),
             label_name="class",
-            without_label=f"write the classes to {path.with_suffix('.cls').name} beside it",
+            without_label=f"write the classes to {path.with_suffix('.cls').name} beside it, give a "
+            "table about the samples (--samples, samples=)",
             beside=about,
             samples=tuple(name.strip() for name in rows[0][before:]),
         )

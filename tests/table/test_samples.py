@@ -210,8 +210,21 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
         turned(folder, samples=folder / "nowhere.csv")
     np.savez(folder / "arrays.npz", X=np.ones((3, 2)), y=[0, 1, 1])
-    with pytest.raises(RequestError, match="are for text and workbooks, not for"):
+    with pytest.raises(RequestError, match="is for text and workbooks, not for"):
         read(folder, "arrays.npz", transpose=True)
+    with pytest.raises(RequestError, match="formats that name their samples, not for"):
+        read(folder, "arrays.npz", samples=about)
+
+
+def test_a_format_that_names_its_samples_takes_a_table_about_them(tmp_path: Path) -> None:
+    gct, about = tmp_path / "t.gct", tmp_path / "about.csv"
+    head = ["#1.2", "2\t4", "Name\tDescription\tA\tB\tC\tD"]
+    gct.write_text("\n".join([*head, "G1\tna\t1\t2\t3\t4", "G2\tna\t5\t6\t7\t9"]))
+    about.write_text("sample,state,site\nD,ill,u\nC,well,u\nB,ill,v\nA,well,v\n")
+    data = fsframe.read(gct, label="state", groups="site", samples=about)
+    assert data.X.tolist() == [[1, 5], [2, 6], [3, 7], [4, 9]]
+    assert [data.classes[code] for code in data.y] == ["well", "ill", "well", "ill"]
+    assert data.groups is not None and data.groups.tolist() == [1, 1, 0, 0]
 
 
 def test_a_run_is_predicted_audited_and_repeated_like_any_other(folder: Path) -> None:
