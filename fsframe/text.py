@@ -386,6 +386,7 @@ _MEANT = {
     "na": ["na_values", "missing_values"],
     "delimiter": ["sep"],
     "weight": ["weights", "sample_weight"],
+    "adjust": ["covariates", "covariate", "confounders", "confounder", "adjust_for"],
     "out": ["output", "path", "file"],
     "time": ["times"],
     # Parameters of methods.

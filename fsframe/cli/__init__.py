@@ -6,6 +6,7 @@ A command can be run in a child process, within limits of time and memory.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import signal
@@ -285,7 +286,7 @@ def _format_warning(
 def _option_hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
     """A message about an option that a command does not have: where it belongs, or what was meant.
 
-    Empty if neither is known. `given` holds all words of the command line.
+    `given` holds all words of the command line.
     """
     option, command, parent = error.option_name, context.command, context.parent
     group = command if hasattr(command, "last") else parent and parent.command
@@ -307,9 +308,15 @@ def _option_hint(error: click.NoSuchOption, context: click.Context, given: Seque
     files = [word for word in given if word.startswith("-") and os.path.exists(word)]
     if command is last and files:
         return f"{error.format_message()} For the file of that name write ./{files[0]}"
-    options = [each.name for each in command.params if each.name]
-    meant = meant_by(option.lstrip("-").replace("-", "_"), options)
-    return f"No such option '{option}'. Did you mean '--{meant[0]}'?" if meant else ""
+    options = [
+        text.removeprefix("--")
+        for each in command.get_params(context)
+        for text in (*each.opts, *each.secondary_opts)
+    ]
+    # Without the dashes, by which click finds options alike that are not.
+    word = option.lstrip("-")
+    meant = meant_by(word.replace("-", "_"), options) or difflib.get_close_matches(word, options, 1)
+    return f"No such option '{option}'." + (f" Did you mean '--{meant[0]}'?" if meant else "")
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
@@ -332,8 +339,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-            hint = _option_hint(error, error.ctx, given)
-            error = click.UsageError(hint, error.ctx) if hint else error
+            error = click.UsageError(_option_hint(error, error.ctx, given), error.ctx)
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
