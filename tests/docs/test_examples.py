@@ -261,43 +261,13 @@ def test_every_figure_has_its_file_and_its_script(making: ModuleType) -> None:
             assert set(figure.files) <= set(making.results())
 
 
-def test_another_figure_changes_the_page(making: ModuleType, tmp_path: Path) -> None:
-    path = tmp_path / "signals.jsonl"
-    line = '{%s, "workers": %d, "trials": 5, "stopped": 2, "kept": 1, "lost": %d, "unequal": 0, '
-    line += '"failed": 0, "left": 0, "hangs": 0, "untrue": 0, "tracebacks": 0, "by": {"chain": 3}, '
-    line += '"examples": []}\n'
-    now, before = '"version": "abc"', '"mended": "A change"'
-    path.write_text(line % (now, 0, 0) + line % (now, 2, 7) + line % (before, 0, 1))
-    shown = "\n".join(making.signals(path))
-    latest, earlier = shown.split("A change")
-    assert "fixed (abc)|10|4|2|7|" in latest
-    assert "fixed what was found|5|2|1|1|" in earlier and "chain 6." in earlier
-
-
-def test_counts_in_place_of_lists_show_what_went_wrong(making: ModuleType, tmp_path: Path) -> None:
+def test_chains_with_unequal_digests_are_named(making: ModuleType, tmp_path: Path) -> None:
     digests = tmp_path / "digests.csv"
     digests.write_text(
         "chain,way,table,draws,equal\nmim,alone,classes,0,3 of 3\nbim,alone,classes,6,2 of 3\n"
     )
     shown = list(making.equal_digests(digests))
     assert "|alone|classes|2|1|1|" in shown and "* bim: 2 of 3 equal" in shown
-    runs = tmp_path / "runs.csv"
-    runs.write_text(
-        "shape,values,command,allowed_mb,held_mb,ended\n"
-        "9x9,normal,chain mim,100,50,exit 0\n9x9,normal,chain im4e,200,220,stopped at 9 s\n"
-    )
-    assert "|9x9|normal|0|2|1|50–110|200|`chain im4e`|" in list(making.memory_of_commands(runs))
-    trials = tmp_path / "trials.csv"
-    trials.write_text(
-        "trial,made,as promised,what was tried,ends\n"
-        'v1,9,9,files of version 1,"exit 0 5, exit 5 3, more than 10 s 1"\n'
-        "v2,9,8,files of version 2,exit 0 9\nother,2,2,locks,EIO 2\n"
-    )
-    assert list(making.trials(trials))[2:] == [
-        "|v1|9|9|files of version 1|more than 10 s 1|",
-        "|v2|9|8|the same of version 2||",
-        "|other|2|2|locks|EIO 2|",
-    ]
 
 
 # The page on wide tables says what its rows say
@@ -312,16 +282,6 @@ def wide() -> Iterator[ModuleType]:
         import page
 
         yield page
-
-
-def row(table: str, method: str, accuracy: float, **other: object) -> dict[str, str]:
-    made = {
-        "table": table, "rows": 60, "columns": 2000, "classes": 2, "label": "true",
-        "method": method, "sizes": "30", "classifier": "knn", "balanced_accuracy": accuracy,
-        "features": 30, "phi": 0.5, "similar": 0.4, "seconds": 1.0, "made": "2026-11-24",
-        "version": "0.1.0",
-    }  # fmt: skip
-    return {name: str(value) for name, value in (made | other).items()}
 
 
 def test_the_page_agrees_with_its_rows(wide: ModuleType) -> None:
@@ -341,70 +301,17 @@ def test_each_row_is_one_cell_of_a_table_method_and_classifier(wide: ModuleType)
     assert all(0 <= float(r["balanced_accuracy"]) <= 1 for r in rows)
 
 
-def test_gain_is_the_difference_from_all_features_on_the_same_tables(wide: ModuleType) -> None:
-    rows = [
-        row("a", "all features", 0.6), row("b", "all features", 0.8), row("c", "mim", 0.9),
-        row("a", "mim", 0.7), row("b", "mim", 0.8),
-        row("a", "mim", 0.1, label="permuted"),
-    ]  # fmt: skip
-    # Table c has no baseline; labels in a random order are no gain.
-    assert wide.gains(rows)["mim"] == pytest.approx({"a": 0.1, "b": 0.0})
-    of_mim = next(line for line in wide.lines(rows) if line.method == "mim")
-    assert (of_mim.gain, of_mim.tables) == (pytest.approx(0.05), 3)
-    assert of_mim.error == pytest.approx(0.05)
-    assert of_mim.permuted == pytest.approx(-0.4)
-    assert wide.firsts(rows) == {"mim": 2}
-
-
-def test_what_tuning_changes_is_that_of_the_same_cells(wide: ModuleType) -> None:
-    fixed = [row(t, m, v) for t, m, v in (
-        ("a", "all features", 0.6), ("b", "all features", 0.8), ("c", "all features", 0.5),
-        ("a", "mim", 0.7), ("b", "mim", 0.8), ("c", "mim", 0.1),
-    )]  # fmt: skip
-    tuned = [row(t, m, v, sizes=wide.TUNED, features=10) for t, m, v in (
-        ("a", "all features", 0.6), ("b", "all features", 0.8), ("a", "mim", 0.8),
-        ("b", "mim", 0.84), ("a", "mrmr", 0.9),
-    )]  # fmt: skip
-    result = wide.with_tuned(wide.lines(fixed), fixed, tuned)
-    of_mim = next(line for line in result if line.method == "mim")
-    # Table c was not tuned.
-    assert (of_mim.tuned, of_mim.tuned_error) == (pytest.approx(0.07), pytest.approx(0.03))
-    assert (of_mim.tuned_gain, of_mim.tuned_features) == (pytest.approx(0.12), 10)
-    baseline = next(line for line in result if line.method == "all features")
-    assert wide.change(baseline) == "—" and wide.change(of_mim) == "+7.0±3.0"
-
-
-def test_a_table_that_was_stopped_in_the_middle_does_not_count(wide: ModuleType) -> None:
-    methods = list(wide.METHODS)
-    whole = [row("a", method, 0.5) for method in methods]
-    part = [row("b", method, 0.5) for method in methods[: len(methods) // 2]]
-    tuned = [row("a", method, 0.5, sizes="10,30") for method in methods]
-    assert wide.counting([*whole, *part, *tuned]) == whole
-
-
 def test_a_front_holds_what_nothing_beats_in_both(wide: ModuleType) -> None:
     points = {"a": (1.0, 0.0), "b": (0.5, 0.5), "c": (0.4, 0.5), "d": (0.0, 1.0), "e": (1.0, 0.0)}
     assert wide.front(points) == ["a", "b", "d", "e"]
 
 
-def test_methods_that_choose_alike_are_one_group(wide: ModuleType) -> None:
-    generator = np.random.default_rng(0)
-    first = generator.choice(2000, 50, replace=False)
-    near = [*first[:40], *generator.choice(2000, 10, replace=False)]
-    chosen = [
-        {"table": "a", "method": method, "chosen": " ".join(map(str, numbers))}
-        for method, numbers in (
-            ("mim", first), ("mrmr", near), ("relief", generator.choice(2000, 50, replace=False)),
-        )
-    ]  # fmt: skip
-    assert wide.groups(chosen, {"a": 2000}) == [["mim", "mrmr"]]
-
-
 def test_a_method_that_would_take_too_long_is_left_out(wide: ModuleType) -> None:
     import run
 
-    rows = [row("a", "mim", 0.9, seconds=4.0), row("a", "mim", 0.9, seconds=6.0)]
     cells = 60 * 2000
+    row = {"table": "a", "rows": "60", "columns": "2000", "label": "true", "method": "mim"}
+    rows = [row | {"sizes": "30", "seconds": seconds} for seconds in ("4.0", "6.0")]
     assert not run.too_dear(rows, "mim", "true", "30", 5 * cells, 60.0)
     assert run.too_dear(rows, "mim", "true", "30", 7 * cells, 60.0)
     assert not run.too_dear(rows, "mrmr", "true", "30", 7 * cells, 60.0)
