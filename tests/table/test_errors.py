@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import polars
 import pytest
 
 import fsframe
@@ -177,7 +178,6 @@ WRONG = {"drop": ["zz", "who"], "groups": "qq", "weight": "ww", "keep": "kk", "l
 
 def table(tmp_path, form: str):
     """A small table as a path or frame of some form."""
-    polars = pytest.importorskip("polars")
     frame = polars.DataFrame(
         {"a": [0.5, 1, 2, 3], "b": [1, 2, 0, 5], "who": [1, 1, 2, 2], "k": [0, 1, 0, 1]}
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import numpy as np
+import pandas
 import polars
+import pyarrow
 import pytest
 from scipy import sparse
 
@@ -31,13 +33,11 @@ def _polars():
 
 
 def _pandas():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(COLUMNS, index=[7, 8, 9, 3])
     return frame.astype({"n": "Int64", "flag": "boolean", "colour": "category"})
 
 
 def _pyarrow():
-    pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table(COLUMNS)
     coded = table["colour"].combine_chunks().dictionary_encode()
     return table.set_column(4, "colour", coded)
@@ -55,11 +55,7 @@ def test_a_frame_gives_names_kinds_gaps_and_the_label(make):
     assert data.warnings == ("text in column 'colour' was coded: blue=0, red=1",)
     assert fsframe.read(make(), "kind").sha256 == data.sha256
     assert Dataset.from_frame(make(), 0, drop=["colour", 1]).feature_names == ("n", "flag")
-
-
-@pytest.mark.parametrize("make", [_polars, _pandas, _pyarrow])
-def test_from_arrays_takes_names_and_kinds_from_a_frame(make):
-    data = Dataset.from_frame(make(), label="kind", drop=())
+    # The features alone have names and kinds, too.
     X = make().drop(["kind"]) if make is not _pandas else make().drop(columns="kind")
     again = Dataset.from_arrays(X, COLUMNS["kind"], label_name="kind")
     assert again.sha256 == data.sha256
@@ -79,9 +75,7 @@ def test_what_is_no_frame_and_dates_of_a_type_are_refused():
 
 
 def test_sparse_columns_columns_without_values_and_arrow_categories_of_pandas_are_taken():
-    pandas = pytest.importorskip("pandas")
-    arrow = pytest.importorskip("pyarrow")
-    kind = pandas.ArrowDtype(arrow.dictionary(arrow.int32(), arrow.string()))
+    kind = pandas.ArrowDtype(pyarrow.dictionary(pyarrow.int32(), pyarrow.string()))
     frame = pandas.DataFrame(
         {
             "a": pandas.arrays.SparseArray([0.0, 0.0, 1.5, np.nan]),
@@ -99,7 +93,6 @@ def test_sparse_columns_columns_without_values_and_arrow_categories_of_pandas_ar
 
 
 def test_columns_with_levels_of_names_are_named_by_their_tuple():
-    pandas = pytest.importorskip("pandas")
     columns = pandas.MultiIndex.from_tuples([("g", "a"), ("h", "k"), ("h", "who")])
     rows = [[0.5, "u", 1], [9, "v", 2], [1, "u", 2], [8, "v", 1]]
     frame = pandas.DataFrame(rows, columns=columns)
@@ -128,7 +121,6 @@ def test_whole_numbers_of_more_than_64_bits_are_told_apart_or_refused(tmp_path):
 
 
 def test_arrays_in_cells_are_not_taken_for_missing_values():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [np.zeros(2)] * 4, "b": [1.0, 2, 4, 3], "k": [*"uvuv"]})
     with pytest.raises(UntidyTableError, match=r"column 'a': '\[0\. 0\.\]' is not a number"):
         fsframe.read(frame, label="k")
@@ -204,7 +196,6 @@ def test_a_label_of_text_that_is_numbers_is_read_so_as_in_a_file(put, cells):
 
 
 def test_numbers_of_a_categorical_type_are_classes():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": range(8), "y": pandas.Categorical([0.5, 1.5] * 4)})
     assert read(frame, "y").classes == (0.5, 1.5)
     assert read(frame, "y", task="regression").y.tolist() == [0.5, 1.5] * 4
@@ -220,7 +211,6 @@ def test_spellings_of_a_class_are_merged_as_in_a_file(put):
 
 @pytest.mark.parametrize("task", [None, "classification"])
 def test_a_class_of_one_member_is_refused_as_in_a_file(put, task):
-    pandas = pytest.importorskip("pandas")
     frame = polars.DataFrame({"a": range(7), "y": [*"uvuvuv", "w"]})
     named = frame.to_pandas().set_index(pandas.Index([f"p{k}" for k in range(7)]))
     tables = [*_both(put, frame), named]
@@ -309,7 +299,6 @@ def test_notes_are_those_of_a_file(put):
 
 
 def test_names_of_columns_of_a_frame_are_checked_as_those_of_a_file(put):
-    pandas = pytest.importorskip("pandas")
     frame = polars.DataFrame({"": range(8), "a": [3, 1, 2, 5] * 2, "y": ["u", "v"] * 4})
     # As pandas writes some of the rows, in another order.
     for table in (*_both(put, frame), *_both(put, frame[[5, 0, 3, 2, 4]])):
@@ -323,7 +312,6 @@ def test_names_of_columns_of_a_frame_are_checked_as_those_of_a_file(put):
 
 
 def test_durations_are_seconds_in_frames_and_files(put):
-    pandas = pytest.importorskip("pandas")
     spans = pandas.to_timedelta([90.5, None, 86400, 7], unit="s")
     frame = pandas.DataFrame({"d": spans, "b": [1, 5, 2, 3], "k": list("xyxy")})
     of_polars = polars.DataFrame(
@@ -399,7 +387,6 @@ def test_labels_beside_a_frame_come_with_all_other_roles(home: str) -> None:
 
 
 def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
-    pandas = pytest.importorskip("pandas")
     n = 40
     frame = pandas.DataFrame(
         {
@@ -418,11 +405,10 @@ def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
     assert data.feature_names == ("share", "sex", "size", "place")
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frame_without_rows_is_refused(library: str) -> None:
-    frame = pytest.importorskip(library).DataFrame({"a": [], "b": [], "y": []})
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_a_frame_without_rows_is_refused(library):
     with pytest.raises(DataError, match="the frame has no rows, only names of columns"):
-        fsframe.read(frame, "y")
+        fsframe.read(library.DataFrame({"a": [], "b": [], "y": []}), "y")
 
 
 def test_what_settles_a_date_leaves_a_usable_batch_alone():
@@ -441,14 +427,12 @@ def test_the_texts_of_one_column_are_read_without_the_others(monkeypatch):
     # A list of all columns for each of them takes minutes for a few thousand.
     monkeypatch.setattr(frames, "columns_of", None)
     columns = {"a": [1, 2], "b": ["x", None]}
-    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     for frame in (polars.DataFrame(columns), pandas.DataFrame(columns), pyarrow.table(columns)):
         assert frames.frame_texts(frame, 0) == ["1", "2"]
         assert frames.frame_texts(frame, 1)[0] == "x"
 
 
 def test_what_polars_does_not_take_of_a_pyarrow_table_is_an_error_in_words():
-    pyarrow = pytest.importorskip("pyarrow")
     label = pyarrow.array(["u", "v"] * 6)
     wide = pyarrow.array([Decimal(k) for k in range(12)], pyarrow.decimal256(50, 2))
     with pytest.raises(DataError, match="the pyarrow table cannot be read: "):

@@ -3,6 +3,7 @@
 import shlex
 
 import numpy as np
+import pandas
 import polars
 import pytest
 
@@ -82,7 +83,6 @@ def test_frames_give_the_same_table_as_text(table):
 
 
 def test_ordered_categories_of_pandas_are_ordinal():
-    pandas = pytest.importorskip("pandas")
     size = pandas.Categorical(["S", "L", "M", "S"], categories=["S", "M", "L"], ordered=True)
     plain = pandas.Categorical(["x", "y", "x", "z"])
     frame = pandas.DataFrame({"size": size, "kind": plain, "ok": [True, False, True, True]})

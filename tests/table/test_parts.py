@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import polars
 import pytest
+from pyarrow import dataset
 
 import fsframe
 from fsframe.chains.chain import Chain
@@ -140,7 +141,6 @@ def test_blocks_that_are_kept_do_not_change(frame: polars.DataFrame, tmp_path: P
 def test_datasets_of_pyarrow_and_frames_of_dask_are_tables_in_parts(
     frame: polars.DataFrame, tmp_path: Path
 ) -> None:
-    dataset = pytest.importorskip("pyarrow.dataset")
     dask_frames = pytest.importorskip("dask.dataframe")
     plain = frame.drop("gap", "kind")
     folder = written(plain, tmp_path / "parts", (300,))
