@@ -55,6 +55,15 @@ def test_anova_equals_scikit_learn(target):
     assert_allclose(selection.tables["p_values"][columns], p[columns], rtol=1e-6, atol=1e-9)
 
 
+def assert_counts_are_copies(method, X, y, counts, **kinds):
+    """p is that of rows that stand there as often as they are drawn, and so are scores."""
+    counted = Dataset.from_arrays(X, y, **kinds).with_counts(counts)
+    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts), **kinds)
+    one, other = (method.select(data) for data in (counted, copied))
+    assert_allclose(one.scores, other.scores, rtol=1e-9)
+    assert_allclose(one.tables["p_values"], other.tables["p_values"], rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("settings", "numeric"),
     [({}, False), ({}, True), ({"ranks": True}, False), ({"curved": True, "spread": True}, True)],
@@ -71,9 +80,7 @@ def test_gaps_are_left_out_feature_by_feature_and_drawn_rows_count_as_copies(set
     alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known])).tables["p_values"]
     assert_allclose(method.select(data).tables["p_values"][1], alone[0])
     counts = np.bincount(rng.integers(0, 40, 40), minlength=40)
-    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts), **kinds)
-    drawn = method.select(attrs.evolve(data, counts=counts))
-    assert_allclose(drawn.scores, method.select(copied).scores, rtol=1e-9)
+    assert_counts_are_copies(method, X, y, counts, **kinds)
 
 
 def test_anova_has_no_opinion_on_constants_and_a_bound_on_perfection():
@@ -360,10 +367,7 @@ def test_p_values_of_ranks_of_two_classes_are_exact_in_few_rows():
         share = (abs(drawn - 22) >= abs(ranks[labels].sum() - 22) - 1e-9).mean()
         assert 0 < share < 0.08
         assert_allclose(found, share, rtol=1e-9)
-        counted = attrs.evolve(Dataset.from_arrays(few, labels), counts=counts)
-        copied = Dataset.from_arrays(np.repeat(few, counts, axis=0), labels.repeat(counts))
-        one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
-        assert_allclose(one, other, rtol=1e-9)
+        assert_counts_are_copies(method, few, labels, counts)
 
 
 def rare_columns(seed=0, n=120):
@@ -394,10 +398,7 @@ def test_rare_values_have_the_p_of_fishers_exact_test(name):
     assert (scored.tables["p_values"][few] < p[few]).any()
     # Rows that are drawn twice are rows that stand there twice, and those not drawn do not exist.
     counts = np.random.default_rng(1).integers(0, 3, len(y))
-    counted = attrs.evolve(Dataset.from_arrays(X, y), counts=counts)
-    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), y.repeat(counts))
-    one, other = (method.select(data).tables["p_values"] for data in (counted, copied))
-    assert_allclose(one, other, rtol=1e-9)
+    assert_counts_are_copies(method, X, y, counts)
 
 
 def test_rare_values_with_gaps_and_extreme_tables():

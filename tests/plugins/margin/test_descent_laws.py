@@ -16,9 +16,7 @@ from fsframe_margin.engine import margins
 from fsframe_margin.engine.descent import prune
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances, training_distances
-from fsframe_margin.methods.im4e import (
-    Im4e,
-)
+from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import descend
 from tests.grids import examples
 
@@ -241,33 +239,10 @@ def test_a_space_that_has_threads_can_be_pickled():
     assert copy.point(W, 1.0).cost == point.cost
 
 
-# IM4E with other losses, and with ℓ1 in place of the constraint on the sum of weights
-
-
-@pytest.fixture(scope="module")
-def table():
+def test_the_informative_columns_have_the_largest_weights_after_a_line_search():
     generator = np.random.default_rng(3)
     X = generator.normal(size=(45, 6))
     y = (X[:, 1] + X[:, 4] + 0.4 * generator.normal(size=45) > 0.5).astype(int)
-    return X, y
-
-
-def test_the_gradient_is_that_of_the_cost(table):
-    X, y = table
-    space = PairSpace(X, y, linear=True)
-    w, sigma, h = np.random.default_rng(1).dirichlet(np.ones(6)), 0.8, 1e-6
-
-    def cost(at):
-        return space.point(at, sigma).cost
-
-    steps = h * np.eye(6)
-    wanted = [(cost(w + step) - cost(w - step)) / (2 * h) for step in steps]
-    result = space.gradient(space.point(w, sigma), sigma)
-    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
-
-
-def test_the_informative_columns_have_the_largest_weights(table):
-    X, y = table
     selection = Im4e(line_search=True).select(Dataset.from_arrays(X, y))
     assert set(np.argsort(-selection.weights)[:2]) == {1, 4}
     assert selection.weights.sum() == pytest.approx(1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e, descend_im4e
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
+from fsframe_margin.methods.local_learning import Irelief, Lfe
 from fsframe_margin.methods.margin_selector import Margin, carried
 from fsframe_margin.methods.nearest_margins import Gflip
 
@@ -43,14 +45,6 @@ def test_a_class_with_one_member_is_a_miss_only_and_is_warned_of(name, data):
     selection = fsframe.selectors[name]().select(lonely, seed=0)
     assert np.isfinite(selection.scores).all()
     assert any("one member" in note for note in selection.warnings)
-
-
-@pytest.mark.parametrize("sigma", [1e-4, 1e4])
-@pytest.mark.parametrize("kind", [Immigrate, Im4e, Irelief, Logo])
-def test_tiny_and_huge_sigma_give_finite_answers(kind, sigma, data):
-    selection = kind(sigma=sigma).select(data)
-    assert np.isfinite(selection.scores).all()
-    assert selection.selected.size
 
 
 def test_scores_of_immigrate_are_shares_of_the_margin(data):
@@ -151,10 +145,17 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("table", DEGENERATE)
-@pytest.mark.parametrize("name", SELECTORS)
-def test_degenerate_tables_give_finite_scores(name, table):
-    selection = fsframe.selectors[name]().select(Dataset.from_arrays(*DEGENERATE[table]), seed=0)
+@pytest.mark.parametrize(
+    ("stage", "table"),
+    [
+        *itertools.product(SELECTORS, DEGENERATE.values()),
+        *((f"{name}:sigma={sigma}", None)
+          for name in ("immigrate", "im4e", "irelief", "logo") for sigma in (1e-4, 1e4)),
+    ],
+)  # fmt: skip
+def test_degenerate_tables_and_tiny_or_huge_sigma_give_finite_scores(stage, table, data):
+    given = data if table is None else Dataset.from_arrays(*table)
+    selection = Chain.parse(stage).select(given, seed=0)
     assert np.isfinite(selection.scores).all()
     assert selection.selected.size
 
@@ -164,18 +165,8 @@ def test_no_gain_in_any_pair_leaves_w_where_it_started_and_says_so():
     selection = fsframe.selectors["immigrate"]().select(data)
     assert any("(−Σ)⁺ = 0" in note for note in selection.warnings)
     np.testing.assert_array_equal(selection.weights, [1.0])
-    np.testing.assert_array_equal(
-        selection.scores, [0.0]
-    )  # its margin is negative: it carries none
-
-
-def test_more_features_than_w_has_room_for_are_refused_with_the_bytes_and_a_way_out():
-    X = np.random.default_rng(0).standard_normal((6, 50_001))
-    data = Dataset.from_arrays(X, [0, 1] * 3)
-    with pytest.raises(RequestError, match=r"W over [0-9]+ columns takes .* GiB.*im4e:top=1024 "):
-        fsframe.selectors["immigrate"]().select(data, run=Run(memory=64 << 20))
-    selection = fsframe.selectors["im4e"](top=5).select(data, run=Run(memory=64 << 20))
-    assert selection.selected.size == 5
+    # Its margin is negative: it carries none.
+    np.testing.assert_array_equal(selection.scores, [0.0])
 
 
 # Scores as the margins that features carry: derivation, same ranking, natural zero

@@ -19,7 +19,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
 from fsframe_npfs.engine.draws import (
     BootstrapSampler,
-    half_counts,
     max_shards,
     shard_counts,
 )
@@ -93,14 +92,6 @@ def test_shards_are_disjoint_complete_and_alike(sizes, data):
 def test_too_many_shards_name_the_largest_possible_number():
     with pytest.raises(RequestError, match="n=5"):
         shard_counts(40, 6, np.random.default_rng(0), y=labels(30, 10))
-
-
-def test_halves_are_complementary():
-    y = labels(7, 12)
-    halves = half_counts(19, np.random.default_rng(3), y=y)
-    assert (halves.sum(axis=0) == 1).all()
-    with pytest.raises(DataError, match="four rows"):
-        half_counts(10, np.random.default_rng(0), y=labels(7, 3))
 
 
 def test_bootstraps_drawn_in_any_pieces_are_the_same():

@@ -255,9 +255,3 @@ def test_it_ends_a_chain_and_is_listed_as_a_regressor():
     assert np.corrcoef(fitted.predict(data.X), data.y)[0, 1] > 0.9
     assert fsframe.regressors["ridge"] is fsframe.classifiers["ridge"] is Ridge
     assert "knn" not in fsframe.regressors
-
-
-def test_classes_are_refused_before_any_work():
-    data = Dataset.from_arrays(numbers().X, np.arange(50) % 2)
-    with pytest.raises(DataError, match=r"ridge needs a numeric target, not classes .*classifier"):
-        Chain.parse("mim ridge").run(data)

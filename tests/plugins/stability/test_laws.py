@@ -327,52 +327,31 @@ SOME, OTHER = [1, 1, 0, 0], [0, 1, 1, 0]
 
 # Which pairs have no value, by the denominators of the formulas; agrees with the list of
 # undefined pairs of the R package stabm 1.2.2.
-NO_VALUE = {
-    "jaccard": [(EMPTY, EMPTY)],
-    "dice": [(EMPTY, EMPTY)],
-    "ochiai": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL)],
-    "hamming": [],
-    "wald": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
-    "lustgarten": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
-    "phi": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
-    "kappa": [(EMPTY, EMPTY), (FULL, FULL)],
-    "unadjusted": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
-    "kuncheva": [(EMPTY, EMPTY), (FULL, FULL)],
-    "jaccard-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
-    "dice-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
-    "ochiai-corrected": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
-    "hamming-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
-    "nogueira": [(EMPTY, EMPTY), (FULL, FULL)],
-    "davis": [(EMPTY, EMPTY)],
-    "novovicova": [(EMPTY, EMPTY)],
-    "somol-cw": [(EMPTY, EMPTY)],
-    "somol-cwrel": [(EMPTY, EMPTY), (FULL, FULL)],
-    "krizek": [(EMPTY, EMPTY), (FULL, FULL)],
-    "yu": [(EMPTY, EMPTY), (FULL, FULL)],
-    "zucknick": [(EMPTY, EMPTY)],
-    "zucknick-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
-    "sechidis": [(EMPTY, EMPTY), (FULL, FULL)],
-}
-ALL_PAIRS = [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)]
-ALL_PAIRS += [(SOME, OTHER)]
+BOTH_EMPTY, BOTH_FULL = (EMPTY, EMPTY), (FULL, FULL)
+ONE_EMPTY, ONE_FULL = [(EMPTY, SOME), (EMPTY, FULL)], [(FULL, SOME), (FULL, FULL)]
+GROUPS = [
+    ([], "hamming"),
+    ([BOTH_EMPTY], "jaccard dice davis novovicova somol-cw zucknick"),
+    ([BOTH_EMPTY, BOTH_FULL], "kappa kuncheva nogueira somol-cwrel krizek yu sechidis "
+     "jaccard-corrected dice-corrected hamming-corrected zucknick-corrected"),
+    ([BOTH_EMPTY, *ONE_EMPTY], "ochiai"),
+    ([BOTH_EMPTY, *ONE_EMPTY, BOTH_FULL], "unadjusted ochiai-corrected"),
+    ([BOTH_EMPTY, *ONE_EMPTY, *ONE_FULL], "wald lustgarten phi"),
+]  # fmt: skip
+NO_VALUE = {name: pairs for pairs, names in GROUPS for name in names.split()}
+ALL_PAIRS = [BOTH_EMPTY, *ONE_EMPTY, *ONE_FULL, (SOME, OTHER)]
 PAIRWISE = [name for name in NO_VALUE if "impute" in metrics[name]().values()]
 
 
-def measured(name: str, matrix, **parameters) -> fsframe.StabilityMetric:
+def measured(name: str, matrix, like=None, **parameters) -> fsframe.StabilityMetric:
     metric = metrics[name](**parameters)
     if metric.needs_similarity:
-        return metric(matrix, np.eye(len(matrix[0])))
+        return metric(matrix, np.eye(len(matrix[0])) if like is None else like)
     return metric(matrix)
 
 
 def test_the_table_speaks_of_every_metric_of_sets():
-    offered = {
-        name
-        for name in metrics
-        if metrics[name].input == "sets"
-        and metrics.offer(name).entry.target.startswith("fsframe_stability.")
-    }
-    assert set(NO_VALUE) == offered
+    assert set(NO_VALUE) == set(SETS)
 
 
 @pytest.mark.parametrize("name", sorted(NO_VALUE))
@@ -401,23 +380,32 @@ def test_one_undefined_pair_leaves_the_collection_undefined_unless_imputed(name)
 
 
 TIED = [[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [3.0, 1.0, 2.0]]
+ALL_ALIKE = np.ones((4, 4))
+
+
+def one_tied(runs: int) -> np.ndarray:
+    return np.where(np.arange(runs)[:, None] == 1, 0.0, np.arange(150.0))
+
+
 REASONS = [
-    ("somol-cwrel", [EMPTY, [0, 1, 0, 0], EMPTY], "bounds"),
-    ("canberra", [[1.0], [2.0]], "one feature"),
-    *((name, TIED, "2 of 3 pairs.*same score") for name in ("spearman", "kendall", "weighted-tau")),
-]
+    ("somol-cwrel", [EMPTY, [0, 1, 0, 0], EMPTY], None, "bounds"),
+    ("canberra", [[1.0], [2.0]], None, "one feature"),
+    *((name, TIED, None, "2 of 3 pairs.*same score")
+      for name in ("spearman", "kendall", "weighted-tau")),
+    # Few runs are compared by signs, many after sorting.
+    *(("kendall", one_tied(runs), None, "same score") for runs in (2, 200)),
+    *((name, [SOME, OTHER, SOME], ALL_ALIKE, "")
+      for name in ("yu", "zucknick-corrected", "sechidis")),
+    # Any two single features score the most: there is nothing to measure.
+    ("yu", [[1, 0, 0, 0], [0, 1, 0, 0]], ALL_ALIKE, "would score the most"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "matrix", "reason"), REASONS)
-def test_what_leaves_a_collection_without_a_value_is_said(name, matrix, reason):
-    result = measured(name, matrix)
-    assert math.isnan(result.value) and re.search(reason, result.undefined)
-
-
-@pytest.mark.parametrize("name", ["yu", "zucknick-corrected", "sechidis"])
-def test_features_that_are_all_alike_leave_nothing_to_measure(name):
-    result = metrics[name]()([SOME, OTHER, SOME], np.ones((4, 4)))
+@pytest.mark.parametrize(("name", "matrix", "like", "reason"), REASONS)
+def test_what_leaves_a_collection_without_a_value_is_said(name, matrix, like, reason):
+    result = measured(name, matrix, like)
     assert math.isnan(result.value) and result.undefined
+    assert re.search(reason, result.undefined)
 
 
 def test_kuncheva_says_which_sizes_it_found_and_names_its_extension():
@@ -428,25 +416,14 @@ def test_kuncheva_says_which_sizes_it_found_and_names_its_extension():
     assert math.isnan(metrics["kuncheva"](impute=0.0).measure_overlap(overlap).value)
 
 
-@pytest.mark.parametrize("runs", [2, 200])
-def test_kendall_finds_tied_runs_by_signs_and_by_sorting(runs):
-    matrix = np.tile(np.arange(150.0), (runs, 1))
-    matrix[1] = 0.0
-    assert math.isnan(metrics["kendall"]()(matrix).value)
-
-
-def test_yu_says_what_leaves_it_without_a_value():
-    yu = metrics["yu"]()
-    # An empty set beside another always scores 0, the least: that is a value, as for kappa.
-    assert yu([EMPTY, SOME], np.eye(4)).value == 0 == metrics["kappa"]()([EMPTY, SOME]).value
-    # Where all are alike any two single features score the most: there is nothing to measure.
-    assert "would score the most" in yu([[1, 0, 0, 0], [0, 1, 0, 0]], np.ones((4, 4))).undefined
-
-
 @pytest.mark.parametrize("name", ["yu", "zucknick", "zucknick-corrected", "sechidis"])
 def test_a_single_feature_divides_by_nothing(name):
     result = metrics[name]()([[1], [0]], np.eye(1))
     assert np.isfinite(result.value) or result.undefined
+
+
+def test_an_empty_set_beside_another_scores_the_least_which_is_a_value():
+    assert measured("yu", [EMPTY, SOME]).value == 0 == measured("kappa", [EMPTY, SOME]).value
 
 
 @pytest.mark.parametrize(

@@ -234,18 +234,6 @@ def test_other_estimators_refuse_structured_times():
     assert Variance(top=2).fit(data.X, y).ranking_.size == 2
 
 
-def test_nothing_is_found_in_noise():
-    generator = np.random.Generator(np.random.PCG64(8))
-    chain = "cross-validation:folds=5,repeats=1,base=(cox-score:top=5 cox)"
-    means = []
-    for seed in range(4):
-        X = generator.standard_normal((90, 80))
-        data = Dataset.from_arrays(X, generator.random(90), event=generator.random(90) < 0.7)
-        held = fsframe.Chain.parse(chain).run(data, seed=seed).stages[-1].tables
-        means.append(np.nanmean(held["measured"][:, 0, 0]))
-    assert abs(np.mean(means) - 0.5) < 0.08, means
-
-
 @pytest.mark.parametrize("wrapper", ["npfs:n=6,permutations=16", "ensemble:n=6"])
 def test_a_base_for_survival_is_resampled_as_a_chain_on_the_left_is(wrapper):
     data = tables.survival()
