@@ -51,6 +51,7 @@ _API = {
         "fsframe.params",
         "fsframe.kernels.compiled",
         "fsframe.method.ranking",
+        "fsframe.method.statistics",
     ),
     "Run files": (
         "fsframe.storage.records",

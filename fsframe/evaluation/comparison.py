@@ -18,9 +18,9 @@ from fsframe.evaluation.comparison_tests import (
     correlated_posterior,
     critical_difference,
     differences,
-    mean_ranks,
     paired_t_test,
     pareto_front,
+    ranks_of_methods,
     signed_rank_posterior,
     wilcoxon_holm,
     win_tie_loss,
@@ -165,7 +165,7 @@ class Comparison:
         better = self.values if self.larger_is_better else -self.values
         better = np.where(np.isnan(better), -np.inf, better)
         if data is None:
-            ranks = mean_ranks(better)
+            ranks = ranks_of_methods(better).mean(axis=0)
             kept = self.kept.mean(axis=0)
             return min(range(len(self.chains)), key=lambda c: (ranks[c], kept[c], c))
         fewest = int(self.fewest[data])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import attrs
@@ -13,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.measuring import corrected_standard_error
+from fsframe.method.statistics import adjusted_p_values, mean_ranks
 
 Floats = NDArray[np.float64]
 
@@ -134,20 +134,6 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
     return "win" if test.difference > 0 else "loss"
 
 
-def holm(p_values: Sequence[float]) -> Floats:
-    """Holm's step-down adjusted p-values, in the given order.
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate((p.size - np.arange(p.size)) * p[order])
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
 def wilcoxon_holm(results: Floats) -> Floats:
     """Adjusted p-values of every pair of methods over several data sets.
 
@@ -178,7 +164,7 @@ def wilcoxon_holm(results: Floats) -> Floats:
             1.0 if same else float(scipy.stats.wilcoxon(difference, zero_method="pratt").pvalue)
         )
     matrix = np.ones((n_methods, n_methods))
-    for (i, j), p in zip(pairs, holm(raw), strict=True):
+    for (i, j), p in zip(pairs, adjusted_p_values(np.array(raw), "holm"), strict=True):
         matrix[i, j] = matrix[j, i] = p
     return matrix
 
@@ -230,18 +216,13 @@ class CriticalDifference:
     groups: tuple[tuple[int, ...], ...]
 
 
-def mean_ranks(results: Floats) -> Floats:
-    """Mean ranks of methods over data sets; 1 is best, ties share ranks.
+def ranks_of_methods(results: Floats) -> Floats:
+    """The rank of each method on each data set, (n_sets, n_methods); 1 is best, ties share ranks.
 
-    >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
-    [1.5, 1.75, 2.75]
+    >>> ranks_of_methods(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
+    [[1.0, 2.5, 2.5], [2.0, 1.0, 3.0]]
     """
-    return np.asarray(_ranks(results).mean(axis=0))
-
-
-def _ranks(results: Floats) -> Floats:
-    """The rank of each method on each data set, (n_sets, n_methods); 1 is best."""
-    return np.vstack([scipy.stats.rankdata(-_rounded(row, _unit(row))) for row in results])
+    return np.vstack([mean_ranks(-_rounded(row, _unit(row))) for row in results])
 
 
 def _friedman_p(ranks: Floats) -> float:
@@ -274,7 +255,7 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     with Holm's adjustment, since Nemenyi's verdict on two methods depends on the others.
     """
     n_sets, n_methods = results.shape
-    ranks = _ranks(results)
+    ranks = ranks_of_methods(results)
     means = np.asarray(ranks.mean(axis=0))
     q = float(scipy.stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
     return CriticalDifference(

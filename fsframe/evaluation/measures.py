@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from fsframe.method.classifier import PredictionMeasure, Predictions
-from fsframe.method.ranking import mean_ranks
+from fsframe.method.statistics import mean_ranks
 from fsframe.params import optional, param, text
 from fsframe.table.side_columns import times_and_events
 from fsframe.text import did_you_mean

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.method.ranking import adjusted_p_values, rank_by_score
+from fsframe.method.ranking import rank_by_score
+from fsframe.method.statistics import adjusted_p_values
 from fsframe.table.arrays import are_columns
 from fsframe.table.dataset import Dataset
 

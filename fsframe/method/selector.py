@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError, refuse
-from fsframe.method.ranking import PermutationTest, Statement
+from fsframe.method.ranking import Statement
 from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import (
@@ -30,6 +30,7 @@ from fsframe.method.stage_view import (
     weights_in_parts,
     without_values,
 )
+from fsframe.method.statistics import PermutationTest
 from fsframe.params import number_to_keep
 from fsframe.registry import in_stage
 from fsframe.registry.registry import stage_words

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.method.ranking import RELEVANT, Statement, adjusted_p_values, rank_by_score
+from fsframe.method.ranking import RELEVANT, Statement, rank_by_score
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import adjusted_p_values
 from fsframe.table.arrays import freeze
 from fsframe.table.dataset import Dataset
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
-from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Cost
 from fsframe.method.stage_view import filling_stage
+from fsframe.method.statistics import mean_ranks
 from fsframe.registry import proposals
 from fsframe.registry.entries import ProposalEntry
 from fsframe.table.dataset import Dataset

@@ -14,6 +14,7 @@ from fsframe.errors import DataError
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import undecided_gaps
+from fsframe.method.statistics import mean_ranks
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -205,7 +206,7 @@ class AnovaF(FilterWithTests):
         if data.counts is not None:
             weights = weights * data.counts
         if self.ranks and data.task == "regression":
-            data = attrs.evolve(data, y=_ranks(data.y[:, None].astype(float), data.counts)[:, 0])
+            data = attrs.evolve(data, y=mean_ranks(data.y, data.counts))
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
         model = None if data.covariates is None else _Partial.of(data, weights)
@@ -334,17 +335,11 @@ def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDA
 
 
 def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> NDArray[np.float64]:
-    """Ranks from 1 within each column, means of ranks for equal values; NaN stays.
-
-    A row counts as often as `counts` says, as if it were repeated. O(n log n) a column.
-    """
+    """Ranks within each column (`mean_ranks`); NaN stays, and is not counted."""
     ranks = np.full(block.shape, np.nan)
     for column, values in enumerate(block.T):
         known = ~np.isnan(values)
-        times = None if counts is None else counts[known]
-        _, place = np.unique(values[known], return_inverse=True)
-        size = np.bincount(place, weights=times)
-        ranks[known, column] = (np.cumsum(size) - (size - 1) / 2)[place]
+        ranks[known, column] = mean_ranks(values[known], None if counts is None else counts[known])
     return ranks
 
 

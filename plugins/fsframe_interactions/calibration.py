@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri, softmax
 
 from fsframe.kernels import in_threads
 from fsframe.method.run import Run
+from fsframe.method.statistics import mean_ranks
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows, rows_by_class
 from fsframe_interactions.engine.contingency_tables import log_gamma_tail, simulate_pairs
@@ -167,7 +167,7 @@ class WithinBinEffects:
             place = np.minimum(np.searchsorted(bounds, x), len(bounds) - 1)
             part[known] = np.where(bounds[place] == x, place, len(bounds))
             return part, np.zeros(levels)
-        ranks, code = scipy.stats.rankdata(x), np.searchsorted(bounds, x, side="left")
+        ranks, code = mean_ranks(x), np.searchsorted(bounds, x, side="left")
         sizes = np.bincount(code, minlength=levels)
         below = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         within = (ranks - 0.5 - below[code]) / sizes[code]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
@@ -12,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
 from fsframe.method.run import Run
+from fsframe.method.statistics import mean_ranks
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
 from fsframe_interactions.engine.screen import ScreenedPairs, TestedPairs, best_of_columns, smallest
@@ -295,7 +295,7 @@ class _Terms:
             factors = main if nominal and len(levels) > 2 else _standard(present)[:, None]
         else:
             plain = _standard(present)
-            score = ndtri((scipy.stats.rankdata(present) - 0.5) / len(present))
+            score = ndtri((mean_ranks(present) - 0.5) / len(present))
             factors = (score / np.std(score))[:, None]
             main = np.column_stack([plain, *_spline(factors[:, 0])])
             main = (main - main.mean(axis=0)) / main.std(axis=0)

@@ -13,10 +13,11 @@ from scipy.stats import binom
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.ranking import RELEVANT, Statement, adjusted_p_values
+from fsframe.method.ranking import RELEVANT, Statement
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import adjusted_p_values
 from fsframe.params import choice, integer, json_object, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.text import some_of

@@ -18,7 +18,6 @@ from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
     correlated_posterior,
     critical_difference,
-    holm,
     paired_t_test,
     pareto_front,
     signed_rank_posterior,
@@ -28,6 +27,7 @@ from fsframe.evaluation.comparison_tests import (
 from fsframe.evaluation.grid import ChainGrid, combined, spelled_out
 from fsframe.evaluation.measuring import corrected_standard_error, one_standard_error
 from fsframe.evaluation.summary import summarise
+from fsframe.method.statistics import adjusted_p_values
 from tests.evaluation.tables import rows_of, separated, write_csv
 from tests.same_process import fsframe as ran
 
@@ -96,8 +96,11 @@ def test_the_papers_rules(difference, p, two_step, strict):
 
 def test_holm_by_hand():
     # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, then never below an earlier one.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+    for raw, expected in (
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.9, 0.8], [1.0, 1.0]),
+    ):
+        assert adjusted_p_values(np.array(raw), "holm") == pytest.approx(expected)
 
 
 def exact_signed_rank(difference):
@@ -114,7 +117,7 @@ def test_wilcoxon_holm_is_the_exact_test_with_the_adjustment():
     generator = np.random.default_rng(2)
     results = generator.random((9, 3)) + np.array([0.0, 0.3, 0.05])
     raw = [exact_signed_rank(results[:, i] - results[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
-    expected = holm(raw)
+    expected = adjusted_p_values(np.array(raw), "holm")
     result = wilcoxon_holm(results)
     assert [result[0, 1], result[0, 2], result[1, 2]] == pytest.approx(expected)
     assert (result == result.T).all() and (np.diag(result) == 1).all()

@@ -10,15 +10,9 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import Forewarning, RequestError
-from fsframe.method.ranking import (
-    ADDING,
-    INTERACTING,
-    NEEDED,
-    RELEVANT,
-    PermutationTest,
-    Statement,
-)
+from fsframe.method.ranking import ADDING, INTERACTING, NEEDED, RELEVANT, Statement
 from fsframe.method.run import Cost
+from fsframe.method.statistics import PermutationTest
 from fsframe.registry import selectors
 from fsframe.show.display import result_lines, result_object
 from fsframe.show.methods_text import methods_paragraph

@@ -18,17 +18,12 @@ from scipy import sparse
 import fsframe
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, PluginError
-from fsframe.method.ranking import (
-    TIE,
-    adjusted_p_values,
-    mean_ranks,
-    rank_by_score,
-    tied_order,
-)
+from fsframe.method.ranking import TIE, rank_by_score, tied_order
 from fsframe.method.run import Run
 from fsframe.method.selection import Pair, PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
+from fsframe.method.statistics import adjusted_p_values, mean_ranks
 from fsframe.resampling.resamples import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
@@ -250,12 +245,19 @@ def test_mean_ranks_and_adjusted_p_values_are_those_of_scipy(seed):
     generator = np.random.default_rng(seed)
     values = generator.integers(0, 12, generator.integers(0, 60)) / 7 - 0.5
     assert (mean_ranks(values) == scipy.stats.rankdata(values)).all()
+    counts = generator.integers(1, 4, values.size)
+    repeated = np.repeat(np.arange(values.size), counts)
+    of_copies = scipy.stats.rankdata(values[repeated])
+    assert (mean_ranks(values, counts)[repeated] == of_copies).all()
     assert np.isnan(mean_ranks(np.append(values, np.nan))).all()
     p = generator.random(generator.integers(1, 50)) ** 3
     p[generator.random(p.size) < 0.2] = p[0]
     for correction in ("bh", "by"):
         expected = scipy.stats.false_discovery_control(p, method=correction)
         assert (adjusted_p_values(p, correction) == expected).all()
+        with_gap = adjusted_p_values(np.append(p, np.nan), correction)
+        assert np.array_equal(with_gap, [*expected, np.nan], equal_nan=True)
+    assert (adjusted_p_values(p, "none") == p).all()
 
 
 # Arrays of a stage's model: cut to the next stage's columns, or withheld; never misread

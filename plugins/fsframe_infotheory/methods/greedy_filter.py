@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.ranking import ADDING, PermutationTest, Statement
+from fsframe.method.ranking import ADDING, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import PermutationTest
 from fsframe.params import choice, integer, param, real
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset

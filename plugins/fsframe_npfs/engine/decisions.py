@@ -11,51 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtr
 
-from fsframe.method.ranking import adjusted_p_values
+from fsframe.method.statistics import adjusted_p_values
 from fsframe_npfs.engine.nulls import critical_value
-
-CORRECTIONS = ("none", "bonferroni", "bh")
-
-
-def adjusted(p: NDArray[np.float64], correction: str) -> NDArray[np.float64]:
-    """P-values adjusted for multiple testing, to be compared with alpha.
-
-    Parameters
-    ----------
-    p : (m,) float64 in [0, 1]
-    correction : {"none", "bonferroni", "bh"}
-        "none" leaves them unchanged; "bonferroni" multiplies them by the number of tests and
-        controls the family-wise error rate; "bh" is the step-up procedure of Benjamini and
-        Hochberg and controls the false discovery rate.
-
-    Returns
-    -------
-    (m,) float64
-        In the order of `p`, at most one.
-
-    References
-    ----------
-    Benjamini, Hochberg 1995, Controlling the false discovery rate, J. R. Statist. Soc. B 57:289.
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.01, 0.02, 0.5]), "bonferroni").round(3)
-    array([0.03, 0.06, 1.  ])
-    >>> adjusted(np.array([0.01, 0.02, 0.5]), "bh").round(3)
-    array([0.03, 0.03, 0.5 ])
-    """
-    if correction == "none" or p.size == 0:
-        return p.copy()
-    if correction == "bonferroni":
-        return np.minimum(p * p.size, 1.0)
-    return adjusted_p_values(p)
 
 
 def level_of_one_test(p: NDArray[np.float64], alpha: float, correction: str) -> float:
     """Level with which an unadjusted p-value is compared under the correction.
 
     alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the procedure
-    of Benjamini and Hochberg rejects, but at least 1. Parameters as in `adjusted`.
+    of Benjamini and Hochberg rejects, but at least 1. Parameters as in `adjusted_p_values`.
 
     Examples
     --------
@@ -66,7 +30,7 @@ def level_of_one_test(p: NDArray[np.float64], alpha: float, correction: str) -> 
         return alpha
     if correction == "bonferroni":
         return alpha / p.size
-    rejected = int(np.count_nonzero(adjusted(p, "bh") <= alpha))
+    rejected = int(np.count_nonzero(adjusted_p_values(p) <= alpha))
     return alpha * max(rejected, 1) / p.size
 
 
@@ -138,7 +102,7 @@ def decide_by_tail(
     relevant = (z >= critical if at_least else z > critical) & (z > 0)
     return Decisions(
         p=p,
-        adjusted=adjusted(p, correction),
+        adjusted=adjusted_p_values(p, correction),
         level=level,
         critical=np.full(z.shape, critical, dtype=np.int64),
         relevant=relevant,
@@ -381,7 +345,7 @@ def decide_by_scores(
     relevant = p <= level * (1 + _ROUNDING)
     decisions = Decisions(
         p=p,
-        adjusted=adjusted(p, correction),
+        adjusted=adjusted_p_values(p, correction),
         level=level,
         critical=np.full(p.shape, np.nan),  # type: ignore[arg-type]
         relevant=relevant,

@@ -14,9 +14,9 @@ from scipy.special import ndtri
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError
-from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
+from fsframe.method.statistics import mean_ranks
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two, varied_strata

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtri
 from threadpoolctl import threadpool_limits
 
-from fsframe.method.ranking import mean_ranks
+from fsframe.method.statistics import mean_ranks
 from fsframe.resampling.groups import (
     permuted_labels,
     permuted_within,

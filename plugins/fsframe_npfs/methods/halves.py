@@ -15,10 +15,11 @@ import scipy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.method.ranking import NEEDED, RELEVANT, Statement, mean_ranks
+from fsframe.method.ranking import NEEDED, RELEVANT, Statement
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import mean_ranks
 from fsframe.params import integer, optional, param
 from fsframe.resampling.resamples import Base, Recurring, too_many
 from fsframe.table.dataset import Dataset

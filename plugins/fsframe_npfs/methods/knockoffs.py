@@ -15,10 +15,11 @@ from scipy.special import ndtr, ndtri
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
-from fsframe.method.ranking import NEEDED, Statement, mean_ranks
+from fsframe.method.ranking import NEEDED, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import mean_ranks
 from fsframe.params import choice, integer, param, real
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, too_many
 from fsframe.table.dataset import Dataset

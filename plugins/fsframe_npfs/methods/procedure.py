@@ -37,7 +37,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.text import duration, remark
 from fsframe_npfs.engine import decisions
 from fsframe_npfs.engine.decisions import (
-    CORRECTIONS,
     Decisions,
     decide_by_scores,
     decide_by_tail,
@@ -137,7 +136,7 @@ class NpfsParameters(Parameterised):
     )
     correction: str = param(
         "auto",
-        choice("auto", *CORRECTIONS),
+        choice("auto", "none", "bonferroni", "bh"),
         help="Multiple-testing correction: none (published), bonferroni, bh "
         "(Benjamini–Hochberg), or auto: bh above 200 features with null=permutation, else "
         "none.",

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
-from fsframe.method.ranking import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of, relevance
@@ -347,11 +346,6 @@ def permutation_p_values(
     p_values[columns.constant] = 1.0
     p_values[columns.blank] = np.nan
     return p_values
-
-
-def adjusted(p_values: NDArray[np.float64], correction: str) -> NDArray[np.float64]:
-    """p-values adjusted for the number of features, unless `correction` is ``"none"``."""
-    return p_values.copy() if correction == "none" else adjusted_p_values(p_values)
 
 
 def _scores_by_refitting(

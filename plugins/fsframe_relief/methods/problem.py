@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.method.ranking import RELEVANT, PermutationTest, Statement
+from fsframe.method.ranking import RELEVANT, Statement
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statistics import PermutationTest
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
 from fsframe.table.dataset import Dataset

@@ -17,6 +17,7 @@ from fsframe.kernels import fits_in_threads
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
+from fsframe.method.statistics import adjusted_p_values
 from fsframe.params import choice, integer, optional, param, ties_of_neighbours
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
@@ -30,7 +31,7 @@ from fsframe_relief.engine.columns import (
 from fsframe_relief.engine.feature_scores import MAX_LEVELS, feature_scores, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid, Target
 from fsframe_relief.engine.part_scores import scores_over_parts
-from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from fsframe_relief.engine.permutations import permutation_p_values
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,
     Labels,
@@ -280,7 +281,8 @@ class ReliefSelector(ReliefParameters):
                 progress=run.progress,
             )
             tables["p_values"] = p_values
-            tables["p_adjusted"] = adjusted(p_values, self.correction)
+            correction = "none" if self.correction == "none" else "bh"
+            tables["p_adjusted"] = adjusted_p_values(p_values, correction)
         return self.kept(scores, tables, notes)
 
     def kept(

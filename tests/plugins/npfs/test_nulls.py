@@ -17,11 +17,11 @@ from scipy import stats
 from fsframe.chains.chain import Chain
 from fsframe.errors import PluginError
 from fsframe.method.run import Run
+from fsframe.method.statistics import adjusted_p_values
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
 from fsframe_npfs import plain
 from fsframe_npfs.engine.decisions import (
-    adjusted,
     decide_by_tail,
     level_of_one_test,
     shrinkage_factor,
@@ -91,8 +91,8 @@ def test_benjamini_hochberg_is_the_step_up_procedure(p, alpha):
     lines = alpha * np.arange(1, p.size + 1) / p.size
     under = np.flatnonzero(ranked <= lines)
     rejected = p <= ranked[under[-1]] if under.size else np.zeros(p.size, bool)
-    np.testing.assert_allclose(adjusted(p, "bonferroni"), np.minimum(1, p.size * p))
-    result = adjusted(p, "bh")
+    np.testing.assert_allclose(adjusted_p_values(p, "bonferroni"), np.minimum(1, p.size * p))
+    result = adjusted_p_values(p, "bh")
     # Where p equals its level up to rounding either answer is right.
     if np.abs(ranked - lines).min() > 1e-12:
         np.testing.assert_array_equal(result <= alpha, rejected)
@@ -104,7 +104,8 @@ def test_level_of_one_test_rejects_what_the_adjusted_values_reject(p, correction
     level = level_of_one_test(p, alpha, correction)
     # Where p equals its level up to rounding either answer is right.
     clear = np.abs(p - level) > 1e-12
-    np.testing.assert_array_equal((p <= level)[clear], (adjusted(p, correction) <= alpha)[clear])
+    adjusted = adjusted_p_values(p, correction)
+    np.testing.assert_array_equal((p <= level)[clear], (adjusted <= alpha)[clear])
 
 
 def test_where_nothing_is_rejected_the_level_is_that_of_the_least_p_value():

@@ -11,7 +11,6 @@ import attrs
 import numpy as np
 import polars
 import pytest
-from scipy.stats import false_discovery_control
 
 import fsframe
 from fsframe import Chain
@@ -23,7 +22,7 @@ from fsframe_relief.engine import part_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target
-from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from fsframe_relief.engine.permutations import permutation_p_values
 from fsframe_relief.methods.repeated import Turf, ranked_scores
 from fsframe_relief.methods.variants import Relieff
 from tests.grids import diagonal, shortened, slow
@@ -299,13 +298,6 @@ def test_the_interacting_pair_is_significant_and_the_noise_is_not(table):
     selection = method("multisurf", permutations=199, level=0.05).select(data)
     assert {data.feature_names[c] for c in selection.selected} == {"P1", "P2"}
     np.testing.assert_allclose(selection.tables["p_values"][selection.selected], 1 / 200)
-
-
-def test_adjustment_is_scipys_and_leaves_gaps_out():
-    p = np.random.default_rng(0).random(20) ** 3
-    q = adjusted(np.append(p, np.nan), "benjamini-hochberg")
-    np.testing.assert_allclose(q, [*false_discovery_control(p), np.nan])
-    np.testing.assert_array_equal(adjusted(p, "none"), p)
 
 
 def test_more_labellings_than_memory_holds_are_refused_with_their_size():
