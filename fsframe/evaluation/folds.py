@@ -21,7 +21,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
-from fsframe.resampling.groups import class_text, deal_groups, lone_classes
+from fsframe.resampling.groups import class_text, deal_groups, deal_rows, lone_classes
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
@@ -73,10 +73,6 @@ def repeated_folds(
     DataError
         If a class has fewer members than there are folds, so that some test part would lack it.
 
-    Notes
-    -----
-    Members of each class are shuffled and assigned to folds in turn; the next class continues where
-    the last one stopped, so that fold sizes differ by at most one row.
     """
     sizes = np.bincount(y)
     small = {code: int(size) for code, size in enumerate(sizes) if 0 < size < folds}
@@ -88,7 +84,8 @@ def repeated_folds(
             f"classes with fewer members than the {folds} folds: {listed}; "
             f"{advice}scheme=leave-one-out (--scheme), or leave these rows out"
         )
-    return _splits((deal(y, folds, run.generator(repeat)) for repeat in range(repeats)), folds)
+    places = (deal_rows(y, folds, run.generator(repeat)) for repeat in range(repeats))
+    return _splits(places, folds)
 
 
 def _splits(places: Iterable[NDArray[np.intp]], folds: int) -> list[Split]:
@@ -138,17 +135,6 @@ def unstratified_folds(
                 "stratify, use more folds or another seed, or leave these rows out"
             )
     return splits
-
-
-def deal(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    """Fold of each row, assigned class by class, as (n_samples,)."""
-    place = np.empty(len(y), dtype=np.intp)
-    start = 0
-    for code in np.unique(y):
-        members = generator.permutation(np.flatnonzero(y == code))
-        place[members] = (start + np.arange(members.size)) % folds
-        start = (start + members.size) % folds
-    return place
 
 
 def folds_in_time(
@@ -365,7 +351,7 @@ def inner_places(
     sizes = np.bincount(y)
     for number in range(min(folds, int(sizes[sizes > 0].min())), 1, -1):
         if groups is None:
-            return deal(y, number, run.generator())
+            return deal_rows(y, number, run.generator())
         if np.unique(groups).size < number:
             continue
         place = deal_groups(y, groups, number, run.generator())

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.folds import deal, kept_by_most
+from fsframe.evaluation.folds import kept_by_most
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import with_parameters
 from fsframe.method.answer import full_ranking
@@ -22,7 +22,7 @@ from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
 from fsframe.registry import default_names, stability_metrics
-from fsframe.resampling.groups import Grouping, deal_groups, require_two
+from fsframe.resampling.groups import Grouping, deal_groups, deal_rows, require_two
 from fsframe.resampling.resamples import (
     Base,
     Recurring,
@@ -263,7 +263,7 @@ class StabilityStudy(WrappingSelector):
         n_samples = len(strata)
         counts = np.zeros((self.n, n_samples), dtype=np.int64)
         if self.resample == "folds":
-            place = deal(strata, self.n, run.generator(0))
+            place = deal_rows(strata, self.n, run.generator(0))
             return (place[None, :] != np.arange(self.n)[:, None]).astype(np.int64)
         for b, row in enumerate(counts):
             generator = run.generator(b)

@@ -320,6 +320,30 @@ def _rotated(
     return np.concatenate([np.roll(part, int(generator.integers(len(part)))) for part in parts])
 
 
+def deal_rows(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray[np.intp]:
+    """The fold that each row is assigned to, stratified by class, as (n_samples,).
+
+    Notes
+    -----
+    Members of each class are shuffled and assigned to folds in turn; the next class continues where
+    the last one stopped, so that fold sizes differ by at most one row.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 0, 1, 1, 1])
+    >>> folds = deal_rows(y, 3, np.random.default_rng(0))
+    >>> [sorted(y[folds == k].tolist()) for k in range(3)]
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    place = np.empty(len(y), dtype=np.intp)
+    assigned = 0
+    for code in np.unique(y):
+        members = generator.permutation(np.flatnonzero(y == code))
+        place[members] = (assigned + np.arange(members.size)) % folds
+        assigned += members.size
+    return place
+
+
 def deal_groups(
     y: NDArray[Any], groups: NDArray[Any], folds: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.kernels import in_threads
 from fsframe.method.run import Run
-from fsframe.resampling.groups import deal_groups, require_two
+from fsframe.resampling.groups import deal_groups, deal_rows, require_two
 from fsframe_margin.engine import linear_kernels
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.training import Training, take_training, workers_within
@@ -143,7 +143,7 @@ def stratified_folds(
     generator: np.random.Generator,
     groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.intp]:
-    """The fold of every row, stratified by class, in random order.
+    """The fold of every row, stratified by class (`deal_rows`).
 
     Rows of one group are in the same fold; there are at most as many folds as groups.
 
@@ -151,24 +151,11 @@ def stratified_folds(
     ------
     DataError
         If a class occurs in one group only, so that it cannot be learned without that group.
-
-    Examples
-    --------
-    >>> folds = stratified_folds(np.array([0, 0, 0, 1, 1, 1]), 3, np.random.default_rng(0))
-    >>> [sorted(np.array([0, 0, 0, 1, 1, 1])[folds == k]) == [0, 1] for k in range(3)]
-    [True, True, True]
     """
     if groups is not None:
         require_two(groups, y.astype(np.int64, copy=False), "tuning")
         return deal_groups(y, groups, min(n_folds, np.unique(groups).size), generator)
-    folds = np.empty(len(y), dtype=np.intp)
-    assigned = 0
-    for label in np.unique(y):
-        members = generator.permutation(np.flatnonzero(y == label))
-        # Each class continues where the last one stopped, so that fold sizes differ by at most one.
-        folds[members] = (assigned + np.arange(members.size)) % n_folds
-        assigned += members.size
-    return folds
+    return deal_rows(y, n_folds, generator)
 
 
 def tune(
