@@ -174,3 +174,30 @@ def mean_ranks(
     ranks = np.empty(order.size)
     ranks[order] = (np.cumsum(sizes) - (sizes - 1) / 2)[group]
     return ranks
+
+
+def orthonormal_basis(
+    columns: NDArray[np.float64], least: float, size: float | None = None
+) -> NDArray[np.float64]:
+    """An orthonormal basis of the span of columns, largest direction first.
+
+    Parameters
+    ----------
+    columns : (n, q) float64
+    least : float
+        Singular values below this fraction of `size` are left out, as they are rounding.
+    size : float, optional
+        By default the largest singular value.
+
+    Returns
+    -------
+    (n, ≤ q) float64
+
+    Examples
+    --------
+    >>> orthonormal_basis(np.array([[3.0, 6.0], [4.0, 8.0]]), 1e-9).shape
+    (2, 1)
+    """
+    basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    largest = sizes.max(initial=0.0) if size is None else size
+    return np.asarray(basis[:, sizes >= least * largest])

@@ -14,7 +14,7 @@ from fsframe.errors import DataError
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import undecided_gaps
-from fsframe.method.statistics import mean_ranks
+from fsframe.method.statistics import mean_ranks, orthonormal_basis
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -34,6 +34,9 @@ DEFAULT_COUNT = 10
 _BLOCKS = 14
 """Number of arrays of the size of a block of columns that are in memory at the same time."""
 
+
+_ROUNDING = 1e-10
+"""Directions smaller than this, relative to the largest, are rounding."""
 
 _SMALL = 1e-3
 """p-values of ranks by F below this come with a warning if there are few rows."""
@@ -297,7 +300,7 @@ class _Partial:
         """The models for the rows of `data` with these weights."""
         assert data.covariates is not None
         root = np.sqrt(weights)[:, None]
-        first = _orthonormal(root * data.covariates.design())
+        first = np.ascontiguousarray(orthonormal_basis(root * data.covariates.design(), _ROUNDING))
         y = data.y.astype(np.float64)[:, None]
         if data.task == "classification":
             y = (data.y[:, None] == np.arange(data.n_classes)[1:]).astype(np.float64)
@@ -305,7 +308,8 @@ class _Partial:
         # Twice, so that the rest is orthogonal up to rounding.
         for _ in range(2):
             added = added - first @ (first.T @ added)
-        second = _orthonormal(added, np.linalg.norm(root * y, axis=0).max(initial=1e-300))
+        size = np.linalg.norm(root * y, axis=0).max(initial=1e-300)
+        second = np.ascontiguousarray(orthonormal_basis(added, _ROUNDING, size))
         rest = float(weights.sum()) - first.shape[1] - second.shape[1]
         return cls(root=root, covariates=first, label=second, rest=rest)
 
@@ -325,13 +329,6 @@ class _Partial:
         # Columns that the covariates explain up to rounding have no information left.
         live = left > 1e-24 * np.maximum(total, 1e-300)
         return _f_and_log_p(explained, left, self.label.shape[1], self.rest, live)
-
-
-def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDArray[np.float64]:
-    """An orthonormal basis of the columns' span; singular values below rounding are dropped."""
-    u, s, _ = np.linalg.svd(columns, full_matrices=False)
-    most = s.max(initial=0.0) if size is None else size
-    return np.ascontiguousarray(u[:, s > 1e-10 * most])
 
 
 def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
 from fsframe.method.run import Run
-from fsframe.method.statistics import mean_ranks
+from fsframe.method.statistics import mean_ranks, orthonormal_basis
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
 from fsframe_interactions.engine.screen import ScreenedPairs, TestedPairs, best_of_columns, smallest
@@ -299,8 +299,7 @@ class _Terms:
             factors = (score / np.std(score))[:, None]
             main = np.column_stack([plain, *_spline(factors[:, 0])])
             main = (main - main.mean(axis=0)) / main.std(axis=0)
-            basis, size, _ = np.linalg.svd(main, full_matrices=False)
-            main = basis[:, size > _NEGLIGIBLE * size[0]] * np.sqrt(len(present))
+            main = orthonormal_basis(main, _NEGLIGIBLE) * np.sqrt(len(present))
         filled = [np.zeros((len(values), part.shape[1])) for part in (main, factors)]
         for columns, part in zip(filled, (main, factors), strict=True):
             columns[known] = part
@@ -320,19 +319,19 @@ def _robust(
     if n < 3:
         return np.tile(none, (len(others), 1))
     basis = np.column_stack([np.ones(n), a.main[known], given[known]])
-    [basis] = _orthonormal(basis[None], _COLLINEAR * n)
+    [basis] = _orthonormal_bases(basis[None], _COLLINEAR * n)
     width = max(of.main.shape[1] for of in others)
     main = np.zeros((len(others), n, width))
     for place, of in enumerate(others):
         main[place, :, : of.main.shape[1]] = of.main[known]
-    main = _orthonormal(main - basis @ (basis.T @ main), _COLLINEAR * n)
+    main = _orthonormal_bases(main - basis @ (basis.T @ main), _COLLINEAR * n)
     factors = np.stack([of.factors[known] for of in others])
     product = (a.factors[known][None, :, :, None] * factors[:, :, None, :]).reshape(
         len(others), n, -1
     )
     rest = product - basis @ (basis.T @ product)
     rest -= main @ (main.transpose(0, 2, 1) @ rest)
-    directions = _orthonormal(rest, 1e-8 * n)
+    directions = _orthonormal_bases(rest, 1e-8 * n)
     unexplained = (y - basis @ (basis.T @ y))[None, :, None]
     unexplained = unexplained - main @ (main.transpose(0, 2, 1) @ unexplained)
     slopes = directions.transpose(0, 2, 1) @ unexplained
@@ -364,7 +363,7 @@ def _robust(
     return tests
 
 
-def _orthonormal(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+def _orthonormal_bases(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     """Orthonormal bases of m matrices (n, q), with zeros for directions of square ≤ `least`."""
     size, axes = np.linalg.eigh(values.transpose(0, 2, 1) @ values)
     scale = np.where(size > least, 1.0 / np.sqrt(np.where(size > least, size, 1.0)), 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtri
 from threadpoolctl import threadpool_limits
 
-from fsframe.method.statistics import mean_ranks
+from fsframe.method.statistics import mean_ranks, orthonormal_basis
 from fsframe.resampling.groups import (
     permuted_labels,
     permuted_within,
@@ -406,18 +406,14 @@ def _predicted_label(covariates: SideColumns, targets: NDArray[np.float64]) -> N
         surface = np.column_stack([columns, columns[:, first] * columns[:, second]])
     # The bits must not depend on the number of threads.
     with threadpool_limits(1):
-        given, sought = _orthonormal(surface), _orthonormal(targets)
+        given, sought = (
+            orthonormal_basis(columns - columns.mean(axis=0), 1e-9)
+            for columns in (surface, targets)
+        )
         left, correlations, _ = np.linalg.svd(given.T @ sought, full_matrices=False)
         variates: NDArray[np.float64] = given @ left * correlations
     noise = (math.sqrt(given.shape[1]) + math.sqrt(sought.shape[1])) / math.sqrt(n_rows)
     return variates[:, : max(1, int((correlations > noise).sum()))]
-
-
-def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An orthonormal basis of the centred columns."""
-    centred = columns - columns.mean(axis=0)
-    basis, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    return basis[:, sizes >= 1e-9 * sizes[0]]
 
 
 def _targets(data: Dataset) -> NDArray[np.float64]:
