@@ -280,7 +280,7 @@ Side = Callable[[int, NDArray[np.intp]], Predictions]
 def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
     """Predictions of the chain and of the baselines, in the order of the table ``measured``."""
     truth, n_classes = tables.truth, tables.class_scores.shape[2]
-    every, of_every = tables.all_features, tables.all_features_scores
+    every = tables.on_all_features
     labels = classes or tuple(range(n_classes))
     numbers = tables.task != "classification"
 
@@ -295,26 +295,34 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
 
         return chosen
 
-    def larger(_: int, rows: NDArray[np.intp]) -> Predictions:
-        trained = np.ones(truth.size, dtype=bool)
-        trained[rows if rows.size < truth.size else []] = False
-        if numbers:
-            mean = np.full(rows.size, truth[trained].mean())
-            return Predictions(truth=truth[rows], predicted=mean)
-        shares = np.bincount(truth[trained], minlength=n_classes) / trained.sum()
-        return Predictions(
-            truth=truth[rows],
-            predicted=np.full(rows.size, shares.argmax()),
-            scores=np.tile(shares, (rows.size, 1)),
-            classes=labels,
-        )
-
-    refused = every is None or bool(tables.lacking(every)[tables.fold >= 0].any())
     return [
         of(tables.predicted, tables.class_scores),
-        larger,
-        None if refused or every is None else of(every, of_every),
+        lambda _, rows: without_features(tables, rows, labels),
+        None if every is None else of(every, tables.all_features_scores),
     ]
+
+
+def without_features(
+    tables: FoldTables, rows: NDArray[np.intp], labels: tuple[Any, ...] = ()
+) -> Predictions:
+    """Predictions for tested rows by the rule that ignores the features.
+
+    It predicts the most frequent class, with class shares as probabilities, or the mean, of the
+    other rows; of all rows if all are tested.
+    """
+    truth = tables.truth
+    trained = np.ones(truth.size, dtype=bool)
+    trained[rows if rows.size < truth.size else []] = False
+    if tables.task != "classification":
+        mean = np.full(rows.size, truth[trained].mean())
+        return Predictions(truth=truth[rows], predicted=mean)
+    shares = np.bincount(truth[trained], minlength=tables.class_scores.shape[2]) / trained.sum()
+    return Predictions(
+        truth=truth[rows],
+        predicted=np.full(rows.size, shares.argmax()),
+        scores=np.tile(shares, (rows.size, 1)),
+        classes=labels,
+    )
 
 
 def join_repetitions(parts: Sequence[Selection]) -> Selection:

@@ -16,6 +16,7 @@ from fsframe.evaluation.measuring import (
     measure_tables,
     one_standard_error,
     parts_of,
+    without_features,
 )
 from fsframe.method.selection import Selection
 from fsframe.method.stability_metric import StabilityValue
@@ -255,17 +256,12 @@ def _baselines(
     """Accuracy (R²) of the baseline without features, and of the classifier on all columns."""
     plain = np.full(tables.predicted.shape, -1 if tables.task == "classification" else np.nan)
     for repeat, rows in parts:
-        trained = np.ones(tables.truth.size, dtype=bool)
-        trained[rows] = False
-        seen = tables.truth[trained]
-        plain[repeat, rows] = (
-            np.bincount(seen).argmax() if tables.task == "classification" else seen.mean()
-        )
+        plain[repeat, rows] = without_features(tables, rows).predicted
     words = {"classification": "larger class", "regression": "mean", "survival": "same risk"}
     word = words[tables.task]
     of_rule = _accuracy_of(word, tables, plain, parts, ratio, units)
-    every = tables.all_features
-    if every is None or tables.lacking(every)[tables.fold >= 0].any():
+    every = tables.on_all_features
+    if every is None:
         return of_rule, None
     return of_rule, _accuracy_of("all features", tables, every, parts, ratio, units)
 

@@ -184,9 +184,14 @@ class FoldTables:
             return "classification"
         return "regression" if self.event is None else "survival"
 
-    def lacking(self, predicted: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mask of the places at which `predicted` holds no prediction."""
-        return predicted < 0 if self.task == "classification" else np.isnan(predicted)
+    @property
+    def on_all_features(self) -> NDArray[Any] | None:
+        """`all_features` if every tested row has a prediction there."""
+        every = self.all_features
+        if every is None:
+            return None
+        lacking = every < 0 if self.task == "classification" else np.isnan(every)
+        return None if lacking[self.fold >= 0].any() else every
 
 
 @attrs.frozen(kw_only=True, eq=False)
