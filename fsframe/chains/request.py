@@ -355,7 +355,7 @@ def _facts_of_table(data: Dataset) -> dict[str, Any]:
         facts["keep"] = names[data.keep].tolist()
     if data.weight_name:
         # A table in parts repeats rows by weight.
-        total = data.n_samples if data.counts is None else int(data.counts.sum())
+        total = int(data.row_counts.sum())
         facts["weights"] = {"name": data.weight_name, "sum": total}
     if data.feature_groups:
         facts["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}

@@ -259,8 +259,7 @@ class CrossValidation(WrappingSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         splits = self.check(data, run)
         task = self._task(data)
-        drawn = np.ones(data.n_samples, dtype=np.int64) if data.counts is None else data.counts
-        counts = np.tile(drawn, (len(splits), 1))
+        counts = np.tile(data.row_counts, (len(splits), 1))
         for row, split in zip(counts, splits, strict=True):
             row[split.test] = 0
             if data.times is not None:

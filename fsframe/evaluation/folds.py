@@ -458,7 +458,7 @@ class FoldTask(Base):
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
         place = inner_places(strata(train), train.groups, self.inner_folds, run)
-        times = np.ones(train.n_samples) if train.counts is None else train.counts
+        times = train.row_counts
         right = np.zeros(len(grid))
         classes = train.task == "classification"
         for fold in range(int(place.max()) + 1):

@@ -49,7 +49,7 @@ def _weighted_blocks(
     data: Dataset,
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
     """Blocks of columns: their place, their values, and the weights of these, 0 where missing."""
-    counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+    counts = data.row_counts.astype(np.float64)
     for start, stop in data.column_blocks():
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
         known = ~np.isnan(block)

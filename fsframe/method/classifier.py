@@ -418,7 +418,7 @@ class Classifier(Method):
             raise RequestError(f"{name}: the chain kept no column to predict with")
         if data.categorical.any():
             self.check_roles(data.take_columns(columns))
-        rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
+        rows = np.flatnonzero(data.row_counts)
         local = view(data, columns, upstream).loaded()
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         refuse(DataError, self.missing_problems(local))
@@ -464,7 +464,7 @@ class Regressor(Classifier):
     >>> @attrs.frozen(kw_only=True)
     ... class LeastSquares(Regressor):
     ...     def _fit(self, data, upstream, run):
-    ...         root = np.sqrt(np.ones(data.n_samples) if data.counts is None else data.counts)
+    ...         root = np.sqrt(data.row_counts)
     ...         design = np.column_stack([np.ones(data.n_samples), data.X]) * root[:, None]
     ...         return Line(np.linalg.lstsq(design, data.y * root)[0])
     >>> data = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.5, 2.5, 4.5])

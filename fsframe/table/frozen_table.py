@@ -242,6 +242,16 @@ class FrozenTable:
         return int(self.matrix.shape[0])
 
     @property
+    def row_counts(self) -> NDArray[np.int64]:
+        """How often each row counts, (n_samples,): `counts`, or ones."""
+        return np.ones(self.n_samples, dtype=np.int64) if self.counts is None else self.counts
+
+    @property
+    def counted_rows(self) -> NDArray[np.intp]:
+        """The numbers of the rows, ascending, each as often as it counts."""
+        return np.repeat(np.arange(self.n_samples), self.row_counts)
+
+    @property
     def n_features(self) -> int:
         """Number of feature columns."""
         return int(self.matrix.shape[1])

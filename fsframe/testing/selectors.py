@@ -54,7 +54,7 @@ class Probe(Base):
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection:
-        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+        counts = data.row_counts
         for name in self.together:
             (all_of_them, one), parts = _TOGETHER[name], getattr(data, name)
             assert parts is not None, f"a resample has lost its {all_of_them}"

@@ -197,9 +197,7 @@ class Correlation(Selector):
 
     def _standardised(self, data: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Standardised columns (or their ranks), whose products are correlations, and the label."""
-        rows = np.arange(data.n_samples)
-        if data.counts is not None:
-            rows = np.repeat(rows, data.counts)
+        rows = data.counted_rows
         X, y = data.values[rows], data.y[rows].astype(np.float64)
         if self.method == "spearman":
             X = rankdata(X, axis=0)
@@ -221,7 +219,7 @@ def _columns_of_several_levels(data: Dataset) -> list[int]:
 def _relation_of_levels(data: Dataset, column: int) -> float:
     """η of a numeric target over the levels, or its analogue between levels and classes."""
     place, levels = level_places(data.columns(column, column + 1)[:, 0].astype(np.float64))
-    w = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+    w = data.row_counts.astype(np.float64)
     n_classes = data.n_classes if data.task == "classification" else 0
     between, spread = sums_of_squares(place, len(levels), data.y, w, n_classes)
     return float(np.sqrt(max(between, 0.0) / spread)) if spread > 0 else 0.0
@@ -340,8 +338,7 @@ class Impute(Selector):
         return True
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        n, p = data.n_samples, data.n_features
-        counts = np.ones(n, dtype=np.int64) if data.counts is None else data.counts
+        p, counts = data.n_features, data.row_counts
         donors = self._donors(data, counts, run) if self.method == "neighbours" else None
         fill = np.full(p, np.nan) if donors is None else donors.averages()
         share = np.ones(p)

@@ -52,8 +52,7 @@ def with_rank_sum_p(ranks: Floats, data: Dataset, log_p: Floats) -> Floats:
     exact = log_p.copy()
     for column in np.flatnonzero((log_p < np.log(_UNLIKELY)) & ~np.isnan(ranks).all(axis=0)):
         rows = np.flatnonzero(~np.isnan(ranks[:, column]))
-        if data.counts is not None:
-            rows = np.repeat(rows, data.counts[rows])
+        rows = np.repeat(rows, data.row_counts[rows])
         # Means of ranks are whole or half.
         twice = np.rint(2 * ranks[rows, column]).astype(np.intp)
         tied = np.unique(twice).size < twice.size
@@ -142,7 +141,7 @@ def fisher_of_columns(block: Floats, log_p: Floats, data: Dataset) -> Floats:
     data : Dataset
         The table, of two classes, with the number of times that each row counts.
     """
-    times = np.ones(len(block)) if data.counts is None else data.counts.astype(np.float64)
+    times = data.row_counts.astype(np.float64)
     rows = np.flatnonzero(times)
     columns = np.flatnonzero(_has_two_values(block[rows[:_FIRST_ROWS]]))
     columns = columns[_has_two_values(block[np.ix_(rows, columns)])]

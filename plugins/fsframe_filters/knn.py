@@ -83,7 +83,7 @@ class Knn(Classifier):
         return "probabilities"
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Neighbours | _Mean:
-        counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
+        counts = data.row_counts.astype(np.float64)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
         if self.standardize:
             centre, scale = learn_scale(data.matrix, counts)

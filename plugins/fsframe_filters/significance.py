@@ -206,8 +206,7 @@ class AnovaF(FilterWithTests):
             notes = ("instance weights are not used: means of groups are tested",)
         elif given is not None:
             weights = np.asarray(given) * (data.n_samples / max(given.sum(), 1e-300))
-        if data.counts is not None:
-            weights = weights * data.counts
+        weights = weights * data.row_counts
         if self.ranks and data.task == "regression":
             data = attrs.evolve(data, y=mean_ranks(data.y, data.counts))
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
@@ -276,10 +275,9 @@ class AnovaF(FilterWithTests):
 
     def _exact(self, data: Dataset, weights: NDArray[np.float64]) -> bool:
         """Whether p-values of few rows are made exact: if they decide."""
-        draws = 1 if data.counts is None else data.counts
         classes = data.task == "classification" and data.n_classes == 2
         possible = classes and data.covariates is None
-        return possible and self.alpha is not None and bool((weights == draws).all())
+        return possible and self.alpha is not None and bool((weights == data.row_counts).all())
 
 
 @attrs.frozen(kw_only=True, eq=False)

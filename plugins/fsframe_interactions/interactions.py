@@ -530,11 +530,10 @@ class InteractionsSplit(WrappingSelector):
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
         choosing = choosing_half(data, run.generator(_HALVES))
-        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
         [first] = select_resamples(
             base,
             data.with_counts(None),
-            np.where(choosing, counts, 0)[None],
+            np.where(choosing, data.row_counts, 0)[None],
             run.child(_CHOICE),
             # A selection by the wrapped chain on the whole table must not be used on the half.
             upstream=upstream if self.base is not None else None,

@@ -57,8 +57,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
     3 × 3 each: O(p² n) time, about ten copies of 128 columns per thread. Pairs with a categorical
     column are fitted one by one, O(n q²) for q terms.
     """
-    rows = np.arange(data.n_samples)
-    n_rows = data.n_samples if data.counts is None else int(data.counts.sum())
+    n_rows = int(data.row_counts.sum())
     held = 9 * n_rows * data.n_features
     of_thread = _BLOCK_BYTES * n_rows * min(BLOCK, data.n_features)
     if held + of_thread > run.memory:
@@ -69,8 +68,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
             "as mim:top=10000"
         )
     threads = min(run.threads, (run.memory - held) // of_thread)
-    if data.counts is not None:
-        rows = np.repeat(rows, data.counts)
+    rows = data.counted_rows
     y = data.y[rows].astype(np.float64)
     if data.covariates is not None:
         design = data.covariates.design()[rows]
@@ -238,9 +236,7 @@ def robust_tests(data: Dataset, screened: TestedPairs) -> TestedPairs:
     MacKinnon, White 1985, J. Econometrics 29:305 (HC2); Hastie, Tibshirani, Friedman 2009, The
     Elements of Statistical Learning, 2nd ed., eq. 5.3 (cubic splines).
     """
-    pairs, rows = screened.pairs, np.arange(data.n_samples)
-    if data.counts is not None:
-        rows = np.repeat(rows, data.counts)
+    pairs, rows = screened.pairs, data.counted_rows
     target = data.y[rows].astype(np.float64)
     scale = float(np.std(target / np.abs(target).max(initial=1e-300)))
     scale *= float(np.abs(target).max(initial=0.0))

@@ -247,7 +247,7 @@ class Boruta(Selector):
         for place, column in enumerate(shadowed.tolist(), start=live.size):
             X[:, place] = data.columns(column, column + 1)[generator.permutation(n), 0]
         # Always passed: scikit-learn draws different rows with unit weights than without weights.
-        weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
+        weights = data.row_counts.astype(np.float64)
         y = target_of_trees(data, data.y)
         importance = forest.fit(X, y, sample_weight=weights).feature_importances_
         copies = importance[live.size :]

@@ -247,9 +247,7 @@ class Sklearn(_ByName, Classifier):
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(self._made(), seed, options)
         levels = learn_levels(data)
-        drawn = data
-        if data.counts is not None:
-            drawn = data.take_rows(np.repeat(np.arange(data.n_samples), data.counts))
+        drawn = data if data.counts is None else data.take_rows(data.counted_rows)
         X = indicators(drawn.values, levels) if levels else drawn.matrix
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
@@ -357,7 +355,7 @@ class Ridge(Regressor):
 
         levels = learn_levels(data)
         X = indicators(data.values, levels) if levels else data.matrix
-        counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+        counts = data.row_counts.astype(np.float64)
         centre, scale = learn_scale(X, counts)
         penalties = _PENALTIES if self.penalty == "auto" else np.array([float(self.penalty)])
         made = RidgeCV(penalties).fit(standardised(X, centre, scale), data.y, sample_weight=counts)

@@ -20,7 +20,7 @@ from fsframe.params import (
     real,
 )
 from fsframe.table.dataset import Dataset
-from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds, parse_options
+from fsframe_sklearn.estimators import counted_data, guarded, make_folds, parse_options
 from fsframe_sklearn.learners import (
     COPIES_IN_ONE_FOLD,
     LEARNER,
@@ -142,7 +142,7 @@ class Rfe(LearnerSelector):
         return max(1, int(self.step * n_features + 1e-9))
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        X, y, _ = drawn_rows(data)
+        X, y, _ = counted_data(data)
         with guarded(f"{self.method_name()}: {self.learner_name(data)}", data) as issued:
             order = self._order(data, X, y, run)
         return self._kept(order, max(1, data.n_features // 2), {}, issued)
@@ -209,7 +209,7 @@ class Rfecv(Rfe):
         return COPIES_IN_ONE_FOLD
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        X, y, unit = drawn_rows(data)
+        X, y, unit = counted_data(data)
         splits = make_folds(data, y, unit, self.folds, run.generator(1), "rfecv")
         curve: list[list[float]] = []
         with guarded(f"rfecv: {self.learner_name(data)}", data) as issued:
@@ -310,7 +310,7 @@ class Sequential(LearnerSelector):
         return Cost(seconds=fits * fit.seconds, formula=f"{fits} fits of {fit.formula} seconds")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        X, y, unit = drawn_rows(data)
+        X, y, unit = counted_data(data)
         splits = make_folds(data, y, unit, self.folds, run.generator(1), "sequential")
         learner = self.learner(data, self.seed(run, 0))
 

@@ -292,7 +292,7 @@ def units_of(data: Dataset) -> NDArray[np.int64]:
     return np.arange(data.n_samples) if data.groups is None else data.groups
 
 
-def drawn_rows(
+def counted_data(
     data: Dataset,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
     """X and y with each row repeated as often as it was drawn, and the units of the rows.
@@ -307,7 +307,7 @@ def drawn_rows(
     units = units_of(data)
     if data.counts is None:
         return data.X, data.y, units
-    rows = np.repeat(np.arange(data.n_samples), data.counts)
+    rows = data.counted_rows
     return data.X[rows], data.y[rows], units[rows]
 
 
@@ -339,7 +339,7 @@ def make_folds(
 
 
 def fold_problems(unit: NDArray[np.int64], folds: int) -> Iterator[str]:
-    """A sentence if there are more folds than units, as in `drawn_rows`."""
+    """A sentence if there are more folds than units, as in `counted_data`."""
     units = np.unique(unit).size
     if units < folds:
         yield f"{folds} folds need at least as many rows or groups; there are {units}"

@@ -19,7 +19,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.estimators import (
     LEARNERS,
-    drawn_rows,
+    counted_data,
     fold_problems,
     guarded,
     make_estimator,
@@ -369,7 +369,7 @@ class Importance(LearnerSelector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         learner = self.learner(data, self.seed(run, 0))
-        X, y, unit = drawn_rows(data)
+        X, y, unit = counted_data(data)
         if self.of is None:
             y = target_of_trees(data, y)
         notes: list[str] = []

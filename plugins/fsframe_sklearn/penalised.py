@@ -481,7 +481,7 @@ class Lasso(Selector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         p, name = data.n_features, self.method_name()
-        counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+        counts = data.row_counts.astype(np.float64)
         factors = np.ones(p)
         if self.weakness < 1:
             factors[run.generator(2).random(p) < 0.5] = self.weakness

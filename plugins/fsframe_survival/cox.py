@@ -319,7 +319,7 @@ class CoxScore(FilterWithTests):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         data = self.independent_rows(data)
-        weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+        weight = data.row_counts.astype(np.float64)
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         z, permuted = np.zeros(data.n_features), np.zeros(data.n_features)
         for start, stop in data.column_blocks(min(1 << 25, run.memory // 8)):
@@ -389,7 +389,7 @@ class Cox(Regressor):
         return frozenset({"survival"})
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Risks:
-        weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+        weight = data.row_counts.astype(np.float64)
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         if not times.moments:
             raise DataError("cox: these rows contain no event, so there is nothing to fit")

@@ -267,7 +267,7 @@ class Discretiser:
         themselves are read only if a rule needs them.
         """
         categorical, n_rows = data.categorical[start:stop], data.n_samples
-        n = n_rows if data.counts is None else int(data.counts.sum())
+        n = int(data.row_counts.sum())
         builder = BinsBuilder(stop - start)
         missing = np.zeros(stop - start, np.int64)
         if seen is not None:

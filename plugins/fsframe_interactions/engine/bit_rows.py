@@ -410,7 +410,7 @@ def column_codes(
 def rows_by_class(data: Dataset) -> NDArray[np.intp]:
     """Rows sorted by class, repeated by their counts."""
     order = np.argsort(data.y, kind="stable")
-    return order if data.counts is None else np.repeat(order, data.counts[order])
+    return np.repeat(order, data.row_counts[order])
 
 
 @attrs.frozen(eq=False)

@@ -375,10 +375,14 @@ def _scored_round(
     scoring = _Round(base, columns)
     if _resamples(base):
         return scoring.select(data, upstream, run.child(number))
-    counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
     here = attrs.evolve(run.batch(number), executor=None, listener=None)
     (selection,) = select_resamples(
-        scoring, data.with_counts(None), counts[None, :], here, upstream=upstream, parts=("scores",)
+        scoring,
+        data.with_counts(None),
+        data.row_counts[None, :],
+        here,
+        upstream=upstream,
+        parts=("scores",),
     )
     return selection
 

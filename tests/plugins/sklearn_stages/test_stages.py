@@ -21,7 +21,7 @@ from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.boruta import Boruta, _adjusted_p_values
 from fsframe_sklearn.by_name import SklearnSelector
 from fsframe_sklearn.elimination import Rfe, Rfecv, Sequential
-from fsframe_sklearn.estimators import drawn_rows, guarded, make_folds
+from fsframe_sklearn.estimators import counted_data, guarded, make_folds
 from fsframe_sklearn.learners import Importance
 from fsframe_sklearn.penalised import ElasticNet, Lasso
 from tests.command_line import python
@@ -156,7 +156,7 @@ def test_copies_and_groups_are_never_on_both_sides_of_a_fold():
     drawn = data.with_counts(counts).take_rows(np.flatnonzero(counts))
     people = attrs.evolve(data, groups=np.arange(60) // 4, group_name="person")
     for given in (drawn, people):
-        _, y, unit = drawn_rows(given)
+        _, y, unit = counted_data(given)
         splits = make_folds(given, y, unit, 5, np.random.default_rng(0), "x")
         assert sorted(np.concatenate([test for _, test in splits])) == list(range(len(y)))
         for train, test in splits:
