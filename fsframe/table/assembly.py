@@ -98,7 +98,9 @@ def from_columns(
         roles = {**roles, **dict.fromkeys(later)}
     roles = spelled_out(roles, names)
     among = 0 if table.no_label else n
-    asked = check_columns(names, n, table.what, roles, beside=table.names_beside, label_among=among)
+    features = {*table.names[:n]} if len(table.names) > n else set()
+    beside = [name for name in table.names[n:] if name not in features]
+    asked = check_columns(names, n, table.what, roles, beside=beside, label_among=among)
     if guessed and table.no_label:
         raise DataError(table.no_label)
     if own is not None and roles["label"] == table.names[own]:

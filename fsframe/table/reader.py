@@ -115,12 +115,6 @@ class ArrayTable(Table):
         return labels | {k: v for k, v in self.beside.items() if k not in labels}
 
     @property
-    def names_beside(self) -> tuple[str, ...]:
-        """The names of annotations, without those of features."""
-        features = {*self.names[: self.n_fields]}
-        return tuple(name for name in self.names[self.n_fields :] if name not in features)
-
-    @property
     def no_label(self) -> str:
         """The message that the file has no label, and what to do."""
         way = self.without_label

@@ -165,11 +165,6 @@ class Table:
         return len(self.names)
 
     @property
-    def names_beside(self) -> tuple[str, ...]:
-        """The names of annotations of the rows that roles can name; these are not features."""
-        return ()
-
-    @property
     def no_label(self) -> str:
         """What to say if no label is named; empty if it is guessed."""
         return ""
