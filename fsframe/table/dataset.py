@@ -353,7 +353,8 @@ class Dataset(FrozenTable):
             name,
             given=said({**roles, "drop": as_keys(drop), "categorical": nominal}),
         )
-        data = data.with_roles(feature_groups, time, adjust, beside, **further)
+        codes = () if isinstance(nominal, bool) else nominal
+        data = data.with_roles(feature_groups, time, adjust, beside, codes, **further)
         return data.with_events(event, beside).encoded(encode)
 
     def with_roles(

@@ -64,6 +64,16 @@ def test_a_real_one_is_taken() -> None:
     assert data.X.tolist() == X and data.n_groups == 3
 
 
+def test_numbers_in_obs_are_codes_if_declared_categorical() -> None:
+    given = AnnData(X)
+    given.obs["plate"] = [3, 1, 2, 1]
+    plain = fsframe.read(given, label="type", adjust="plate")
+    coded = fsframe.read(given, label="type", adjust="plate", categorical="plate")
+    assert plain.covariates.nominal.tolist() == [False]
+    assert coded.covariates.nominal.tolist() == [True]
+    assert coded.n_features == plain.n_features
+
+
 def test_a_layer_is_taken_in_place_of_x() -> None:
     given = AnnData(sparse.csr_array(X))
     given.layers = {"counts": sparse.csr_array(2 * np.array(X)), "raw": np.array(X)}
