@@ -16,7 +16,7 @@ from fsframe.evaluation.folds import kept_by_most
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import with_parameters
 from fsframe.method.answer import full_ranking
-from fsframe.method.run import Run
+from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
@@ -178,7 +178,7 @@ class StabilityStudy(WrappingSelector):
             if measure.needs_similarity and 24 * p * p > run.memory:
                 raise RequestError(
                     f"{name} needs the similarity of all pairs of {p} features, "
-                    f"{24 * p * p / 1e9:.1f} GB; raise --memory to as much, or leave it out"
+                    f"{size_text(24 * p * p)}; raise --memory to as much, or leave it out"
                 )
             if known is None or measure.input != "sets":
                 continue

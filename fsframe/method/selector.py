@@ -38,6 +38,7 @@ from fsframe.table.arrays import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.table.side_columns import LABELS
+from fsframe.table.text_file import shown
 
 
 @attrs.frozen(kw_only=True)
@@ -474,7 +475,7 @@ class Selector(Method):
             return ""
         return (
             f"{self.method_name()} needs its table in memory, where {data.n_samples} × {p} values "
-            f"take {needed / 1e9:.1f} GB and {most / 1e9:.1f} GB are allowed "
+            f"take {shown(needed)} and {shown(most)} are allowed "
             "(FSFRAME_TABLE_MEMORY): put a filter that counts over parts before it, such as "
             f"mim:top={max(1, most // (16 * data.n_samples))}"
         )

@@ -21,6 +21,7 @@ from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes
+from fsframe.table.text_file import shown
 from fsframe.text import html_block, html_table, listed, printable
 
 if TYPE_CHECKING:
@@ -295,8 +296,8 @@ class FrozenTable:
         if needed > self.matrix.most_bytes:
             raise DataError(
                 f"{self.name}: {self.n_samples} × {self.n_features} values take "
-                f"{needed / 1e9:.1f} GB in memory, and {self.matrix.most_bytes / 1e9:.1f} GB are "
-                "allowed (FSFRAME_TABLE_MEMORY)"
+                f"{shown(needed)} in memory, and {shown(self.matrix.most_bytes)} are allowed "
+                "(FSFRAME_TABLE_MEMORY)"
             )
         return attrs.evolve(self, matrix=freeze(self.matrix.read(0, self.n_features)))
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
-from fsframe.method.run import Run
+from fsframe.method.run import Run, size_text
 from fsframe.method.statistics import mean_ranks, orthonormal_basis
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
@@ -63,8 +63,8 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
     if held + of_thread > run.memory:
         raise RequestError(
             f"interactions: {n_rows} rows of {data.n_features} columns take "
-            f"{(held + of_thread) / 1e9:.2g} GB with a numeric target, more than the "
-            f"{run.memory / 1e9:.2g} GB allowed; allow more memory, or put a filter before, such "
+            f"{size_text(held + of_thread)} with a numeric target, more than the "
+            f"{size_text(run.memory)} allowed; allow more memory, or put a filter before, such "
             "as mim:top=10000"
         )
     threads = min(run.threads, (run.memory - held) // of_thread)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.ranking import ADDING, Statement
-from fsframe.method.run import Run
+from fsframe.method.run import Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.method.statistics import PermutationTest
@@ -341,8 +341,8 @@ class PairParameters(EstimatorParameters):
         m = len(columns)
         if 8 * m * m > run.memory // 2:
             raise RequestError(
-                f"weights of {m} × {m} pairs take {8 * m * m / 1e9:.1f} GB, more than half of the "
-                f"{run.memory / 1e9:.1f} GB allowed; use pair_columns=selected, put a filter such "
+                f"weights of {m} × {m} pairs take {size_text(8 * m * m)}, more than half of the "
+                f"{size_text(run.memory)} allowed; use pair_columns=selected, put a filter such "
                 "as mim:top=2000 before, or allow more memory"
             )
         weights = np.empty((m, m))

@@ -19,7 +19,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels import in_threads
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
-from fsframe.method.run import Run
+from fsframe.method.run import Run, size_text
 from fsframe.resampling.dispatch import equal_parts, over_parts
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (
@@ -476,8 +476,8 @@ def bit_rows_of(
         if writer.n_bytes > memory // 2:
             raise RequestError(
                 f"interactions: bit rows of {data.n_features} columns take "
-                f"{writer.n_bytes * data.n_features / done / 1e9:.1f} GB, more than half of the "
-                f"{memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, such "
+                f"{size_text(writer.n_bytes * data.n_features / done)}, more than half of the "
+                f"{size_text(memory)} allowed; allow more memory, or put a filter before, such "
                 "as mim:top=10000"
             )
 

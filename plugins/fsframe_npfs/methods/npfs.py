@@ -16,6 +16,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.resampling.resamples import Base, CountNull, too_many
 from fsframe.table.dataset import Dataset
+from fsframe.table.text_file import shown
 from fsframe_npfs.engine.labellings import (
     PERMUTATION,
     FragileColumns,
@@ -171,8 +172,8 @@ class Npfs(ResamplingSelector, NpfsParameters):
         if 8 * rows * p <= most:
             return ""
         return (
-            f"npfs: a shard of {rows} × {p} values takes {8 * rows * p / 1e9:.1f} GB, and "
-            f"{most / 1e9:.1f} GB are allowed (FSFRAME_TABLE_MEMORY): use "
+            f"npfs: a shard of {rows} × {p} values takes {shown(8 * rows * p)}, and "
+            f"{shown(most)} are allowed (FSFRAME_TABLE_MEMORY): use "
             f"n={-(-8 * data.n_samples * p // most)} shards or more"
         )
 

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
+from fsframe.method.run import size_text
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of, relevance
@@ -121,7 +122,7 @@ def _unsigned_weights(
     if 8 * n * n > memory // 2:
         raise RequestError(
             f"permutation p-values keep an {n} × {n} matrix, more than half the memory bound "
-            f"of {memory / 2**30:.1f} GB; use fewer rows or raise the bound"
+            f"of {size_text(memory)}; use fewer rows or raise the bound"
         )
     blind = Target(
         y=np.zeros(n, dtype=np.int64),
