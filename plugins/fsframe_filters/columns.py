@@ -28,6 +28,8 @@ from fsframe.table.standardising import (
 )
 from fsframe.text import some_of
 
+_LEAST = np.nextafter(0.0, 1.0)
+
 
 @attrs.frozen(kw_only=True)
 class Variance(Selector):
@@ -82,7 +84,8 @@ class Variance(Selector):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             deviation = learn_scale(block, counts)[1]
             deviation[np.isinf(deviation)] = 0.0
-            scores[start:stop] = deviation**2
+            # The square of a deviation below 1e-162 would be 0, as of a constant column.
+            scores[start:stop] = np.where(deviation > 0, np.maximum(deviation**2, _LEAST), 0.0)
             for k in np.flatnonzero(data.categorical[start:stop]):
                 place, levels = level_places(block[:, k])
                 known = place >= 0

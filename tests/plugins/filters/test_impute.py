@@ -529,3 +529,9 @@ def test_new_rows_are_scaled_a_block_at_a_time(monkeypatch):
     assert np.array_equal(fitted.predict_scores(new), expected)
     # The columns that the chain kept are copied, as for every classifier.
     assert peak_bytes(lambda: fitted.predict_scores(new)) < 1.4 * new.nbytes
+
+
+def test_tiny_columns_that_vary_are_not_dropped_as_constant():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * [2.0**-600, 1, 0]
+    selection = fsframe.selectors["variance"]().select(Dataset.from_arrays(X, np.arange(30) % 2))
+    assert selection.selected.tolist() == [1, 0]
