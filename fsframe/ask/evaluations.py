@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import shutil
@@ -9,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fsframe.ask.options import Ask, classifier_text
-from fsframe.atomic import place_file
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request, recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
@@ -35,19 +35,18 @@ from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 from fsframe.text import listed
 
-_MARK = "study.json"
 _PROTOCOL = "cross-validation"
 
 
 def planned_requests(
     plan: StudyPlan,
-    file: Callable[[StudyCell], Path | None] = lambda cell: None,
+    file: Callable[[StudyCell, str], Path | None] = lambda cell, chain: None,
     memory: int | None = None,
 ) -> dict[StudyCell, Request]:
     """The request of every run of a plan, in the order in which they are computed.
 
-    `file` returns the run file of a cell; `memory` is the limit of each run, during which all
-    tables are in memory.
+    `file` returns the run file of a cell, whose chain it gets as text; `memory` is the limit of
+    each run, during which all tables are in memory.
     """
     methods = [*plan.methods, *plan.beside.values()]
     places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
@@ -55,12 +54,12 @@ def planned_requests(
     held = sum(table.data.nbytes for table in plan.tables)
     requests = {}
     for number, cell in enumerate(cells, start=1):
-        table = plan.tables[cell.table]
+        table, chain = plan.tables[cell.table], _as_chain(methods[cell.chain])
         requests[cell] = Request(
-            chain=_as_chain(methods[cell.chain]),
+            chain=chain,
             data=table.data,
             seed=plan.seeds[cell.seed],
-            out=file(cell),
+            out=file(cell, str(chain)),
             path=table.path or "",
             source=table.source or str(table.path or ""),
             memory=memory,
@@ -70,20 +69,21 @@ def planned_requests(
     return requests
 
 
-def _records(
+def _run_plan(
     plan: StudyPlan,
     requests: Mapping[StudyCell, Request],
     ask: Ask,
     *,
     mixed: bool,
     tell: Callable[[str], None],
-) -> Iterator[tuple[StudyCell, RunRecord]]:
-    """The records of runs, verified if they are in a file already, else computed by `ask`.
+) -> StudyRecord:
+    """The study with all its runs, verified if they are in a file already, else computed by `ask`.
 
     If a classifier that gets all features refuses a table, its run is left out, and `tell` is
     called with the reason.
     """
     beside = list(plan.beside.values())
+    runs = {}
     for cell, request in requests.items():
         on_all = beside[cell.chain - len(plan.methods)] if _is_beside(plan, cell) else None
         try:
@@ -91,14 +91,13 @@ def _records(
             if record is None and on_all is not None:
                 for problem in request_problems([on_all], request.data, request.seed):
                     raise problem
-            record = record or ask(request)
+            runs[cell] = record or ask(request)
         except (DataError, RequestError) as error:
             if on_all is None:
                 raise
             name = plan.tables[cell.table].name
             tell(f"{on_all.base} on all features of {name}: {error}")
-            continue
-        yield cell, record
+    return plan.record(runs)
 
 
 def _is_beside(plan: StudyPlan, cell: StudyCell) -> bool:
@@ -258,7 +257,7 @@ def compare_on(
     """
     chains = [*(str(method.base) for method in plan.methods), *plan.beside]
 
-    def file(cell: StudyCell) -> Path | None:
+    def file(cell: StudyCell, _: str) -> Path | None:
         return folder and run_file(folder, plan.tables[cell.table].name, chains[cell.chain])
 
     if folder is not None:
@@ -267,8 +266,7 @@ def compare_on(
         make_folder(folder)
     requests = planned_requests(plan, file, memory)
     before([each for cell, each in requests.items() if not _is_beside(plan, cell)])
-    records = dict(_records(plan, requests, ask, mixed=mixed, tell=tell))
-    result = ComparisonResult(record=plan.record(records))
+    result = ComparisonResult(record=_run_plan(plan, requests, ask, mixed=mixed, tell=tell))
     if folder is not None:
         write_comparison(result.comparison, folder)
     return result
@@ -345,9 +343,10 @@ def run_study(
     ask : callable
         Computes a run.
     folder : Path, optional
-        Folder that holds finished runs until all of them are in one file. Those of an earlier call
-        are verified and not computed again; they may come from another kind of processor only with
-        `mixed`. Another study in the folder is replaced only with `overwrite`.
+        Folder that holds finished runs until all of them are in one file. Those of an earlier call,
+        also before the study was changed, are verified and not computed again; they may come from
+        another kind of processor only with `mixed`. Another finished study in the folder is
+        replaced only with `overwrite`.
     tell : callable
         Called with a message for a classifier that refuses a table, or a file that cannot be
         removed.
@@ -359,28 +358,25 @@ def run_study(
     StoreError
         If files in the folder belong to another study.
     """
-    if folder is None:
-        requests = planned_requests(plan, memory=memory)
-        return plan.record(dict(_records(plan, requests, ask, mixed=mixed, tell=tell)))
-    work = folder / "cells"
-    _claim(work, plan)
-    requests = planned_requests(plan, lambda cell: work / Path(cell.member).name, memory)
-    images = {
-        cell: (work / Path(cell.member).name).read_bytes()
-        for cell, _ in _records(plan, requests, ask, mixed=mixed, tell=tell)
-    }
+    work = folder and folder / "cells"
+
+    def file(cell: StudyCell, chain: str) -> Path | None:
+        return work and work / _cell_file(plan, cell, chain)
+
+    if work is not None:
+        make_folder(work)
+    requests = planned_requests(plan, file, memory)
+    record = _run_plan(plan, requests, ask, mixed=mixed, tell=tell)
+    if folder is None or work is None:
+        return record
+    files = {cell: Path(str(requests[cell].out)) for cell in record.runs}
+    images = {cell: path.read_bytes() for cell, path in files.items()}
     target = folder / STUDY_FILE
     write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
     placed(target)
     record = load_study(target)
     try:
-        # The mark is removed last: if this is killed, the folder is still known to be this study's.
-        for path in work.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != _MARK:
-                path.unlink()
-        shutil.rmtree(work)
+        _remove_cells(work, files.values())
     except OSError as error:
         tell(
             f"{target} is written; {work} is no longer needed but cannot be removed: "
@@ -389,22 +385,25 @@ def run_study(
     return record
 
 
-def _claim(work: Path, plan: StudyPlan) -> None:
-    """Make the folder of finished runs, or check that it belongs to this study."""
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        mark, text = work / _MARK, json.dumps(plan.asked(), indent=1)
-        if not mark.exists():
-            # Left by a command that was killed while it wrote the mark.
-            for begun in work.glob(f".{mark.name}.*.partial"):
-                begun.unlink()
-            if any(work.iterdir()):
-                raise StoreError(f"{work} holds something else; choose another --out")
-            place_file(mark, text.encode())
-        elif mark.read_text(encoding="utf-8") != text:
-            raise StoreError(
-                f"{work} belongs to another study, or to this one before it was changed; remove "
-                "it, or choose another --out"
-            )
-    except OSError as error:
-        raise StoreError(f"cannot use {work}: {error.strerror or error}") from error
+def _cell_file(plan: StudyPlan, cell: StudyCell, chain: str) -> str:
+    """The name of the run file of a cell until the study is finished.
+
+    It depends on the run alone, so that a study that was changed meanwhile finds the runs that it
+    still has, and takes no other for one of them.
+    """
+    table = plan.tables[cell.table]
+    asked = [table.name, table.data.sha256, chain, plan.seeds[cell.seed]]
+    return f"{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32]}.h5"
+
+
+def _remove_cells(work: Path, files: Iterable[Path]) -> None:
+    """Remove the run files, what interrupted runs have left beside them, and the empty folder."""
+    stems = {path.stem for path in files}
+    for path in list(work.iterdir()):
+        if path.name.lstrip(".").partition(".")[0] not in stems:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    work.rmdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 
 import numpy as np
@@ -222,10 +223,13 @@ def test_an_interrupted_study_continues_with_workers_too(
     out = tmp_path / "out"
     with pytest.raises(StoreError, match="disk is full"):
         fsframe.study(frames, CHAINS, out=out, **ASKED)
-    with pytest.raises(StoreError, match="belongs to another study"):
-        fsframe.study(frames, CHAINS[:1], out=out, **ASKED)
+    # A study that is changed now has the runs that it still asks for, and computes the others.
+    shutil.copytree(out, tmp_path / "changed")
+    changed = fsframe.study(frames, CHAINS[:1], out=tmp_path / "changed", **ASKED)
+    assert len(computed) == 5 + 6 and changed.chains == (CHAINS[0],)
+    assert len(list((tmp_path / "changed" / "cells").iterdir())) == 2
     again = fsframe.study(frames, CHAINS, out=out, workers=1, **ASKED)
-    assert len(computed) == 5 + 8
+    assert len(computed) == 5 + 6 + 8
     for cell, run in again.record.runs.items():
         assert run.digests() == studied.record.runs[cell].digests()
     monkeypatch.setattr(Request, "run", lambda *_: pytest.fail("computed again"))

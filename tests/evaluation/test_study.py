@@ -126,31 +126,35 @@ def test_a_finished_study_is_shown_and_another_one_refused(small, monkeypatch):
         assert "another study" in ran("study study.toml -q", code=5).err
 
 
-def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(small):
-    """A killed command leaves the mark half written; it used to be taken for someone else's."""
-    cells = small / "toy" / "cells"
-    cells.mkdir(parents=True)
-    (cells / ".study.json.123-00ff00ff.partial").write_text('{"name"')
-    assert ran("study study.toml -q").code == 0 and not cells.exists()
-    # Anything else is left alone.
-    cells.mkdir()
-    (cells / ".notes.json.partial").write_text("mine")
-    (small / "toy" / "study.zip").unlink()
-    assert "holds something else" in ran("study study.toml -q --overwrite", code=5).err
-    assert (cells / ".notes.json.partial").read_text() == "mine"
-
-
-def test_killed_while_it_clears_up_a_study_still_knows_its_folder(small, monkeypatch):
+def test_only_the_runs_of_a_finished_study_are_removed(small, monkeypatch):
     import fsframe.ask.evaluations as command
 
-    def killed(_: Path) -> None:
+    cells = small / "toy" / "cells"
+    cells.mkdir(parents=True)
+    (cells / "notes.h5").write_text("mine")
+    remove = command._remove_cells
+
+    def with_leftovers(work, files):
+        # A killed command leaves a file half written, and units of a run.
+        (work / f".{next(iter(files)).name}.123-00ff00ff.partial").write_text("half")
+        (work / f"{next(iter(files)).name}.units").mkdir()
+        remove(work, files)
+
+    monkeypatch.setattr(command, "_remove_cells", with_leftovers)
+    done = ran("study study.toml", code=0)
+    assert "cells is no longer needed but cannot be removed" in done.err
+    assert [path.name for path in cells.iterdir()] == ["notes.h5"]
+
+
+def test_killed_while_it_clears_up_a_study_is_finished_all_the_same(small, monkeypatch):
+    def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(command.shutil, "rmtree", killed)
+        patched.setattr("fsframe.ask.evaluations._remove_cells", killed)
         ran("study study.toml -q", code=130)
     cells = small / "toy" / "cells"
-    assert [path.name for path in cells.iterdir()] == ["study.json"]
+    assert len(list(cells.iterdir())) == 3
     (small / "toy" / "study.zip").unlink()
     assert ran("study study.toml -q").code == 0 and not cells.exists()
 

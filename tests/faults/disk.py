@@ -348,7 +348,7 @@ def judge_first(
             continue
         if name not in expected:
             # What a study has finished is kept, and gone on from.
-            if "/cells/" in name and name.endswith((".h5", "study.json")):
+            if "/cells/" in name and name.endswith(".h5"):
                 if digest.startswith("damaged"):
                     counts.note("half", f"{what}: {name}")
             elif form.tidy and done.code != -99:
