@@ -6,20 +6,19 @@ import hashlib
 import itertools
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fsframe.ask.options import Ask, classifier_text
-from fsframe.chains.chain import Chain, Stage
+from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request, recorded_request
-from fsframe.errors import DataError, FsframeError, RequestError, StoreError
+from fsframe.errors import DataError, GatheredErrors, RequestError, StoreError
 from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
-from fsframe.evaluation.study_plan import StudyPlan, StudyTable
+from fsframe.evaluation.study_plan import StudyPlan, StudyTable, as_chain, request_problems
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
-from fsframe.method.run import Run
 from fsframe.show.comparisons import check_kept, make_folder, run_file, write_comparison
 from fsframe.show.results import ComparisonResult
 from fsframe.storage import RunRecord, load_run
@@ -32,10 +31,6 @@ from fsframe.storage.study_file import (
     write_study,
 )
 from fsframe.storage.unit_files import Manifest
-from fsframe.table.dataset import Dataset
-from fsframe.text import listed
-
-_PROTOCOL = "cross-validation"
 
 
 def planned_requests(
@@ -54,7 +49,7 @@ def planned_requests(
     held = sum(table.data.nbytes for table in plan.tables)
     requests = {}
     for number, cell in enumerate(cells, start=1):
-        table, chain = plan.tables[cell.table], _as_chain(methods[cell.chain])
+        table, chain = plan.tables[cell.table], as_chain(methods[cell.chain])
         requests[cell] = Request(
             chain=chain,
             data=table.data,
@@ -89,7 +84,7 @@ def _run_plan(
         try:
             record = None if request.out is None else _finished(request, mixed)
             if record is None and on_all is not None:
-                for problem in request_problems([on_all], request.data, request.seed):
+                for problem in request_problems([on_all], request.data, [request.seed]):
                     raise problem
             runs[cell] = record or ask(request)
         except (DataError, RequestError) as error:
@@ -103,10 +98,6 @@ def _run_plan(
 def _is_beside(plan: StudyPlan, cell: StudyCell) -> bool:
     """Whether the classifier of a run gets all features."""
     return cell.chain >= len(plan.methods)
-
-
-def _as_chain(method: CrossValidation) -> Chain:
-    return Chain((Stage(_PROTOCOL, method),))
 
 
 def compared_methods(
@@ -127,40 +118,6 @@ def compared_methods(
         metric, measure = find_measures([metric])[0]
         protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
     return methods_of([str(chain) for chain in chains], **protocol), metric
-
-
-def request_problems(
-    methods: Sequence[CrossValidation], table: Dataset, seed: int
-) -> Iterator[FsframeError]:
-    """The errors with which evaluations would refuse a table, found before anything is computed.
-
-    A problem that several of them share is reported once. One of a stage's own that not all share
-    names the chains.
-    """
-    errors: list[FsframeError] = []
-    chains_of: dict[str, list[str]] = {}
-    for method in methods:
-        try:
-            _as_chain(method).check_request(table)
-            method.check(table, Run(entropy=seed).child(0))
-        except FsframeError as error:
-            errors.append(error)
-            for line in str(error).splitlines():
-                chains_of.setdefault(line, []).append(f"`{method.base}`")
-
-    def told(line: str) -> str:
-        problem, chains = line.removeprefix(f"{_PROTOCOL}: "), chains_of.pop(line)
-        if problem == line or len(chains) == len(methods):
-            return problem
-        return f"{listed(chains, 3)}: {problem}"
-
-    for refusal in errors:
-        lines = str(refusal).splitlines()
-        new = "\n".join(told(line) for line in lines if line in chains_of)
-        if new == str(refusal):
-            yield refusal
-        elif new:
-            yield type(refusal)(new)
 
 
 def comparison_plan(
@@ -191,20 +148,13 @@ def comparison_plan(
         Listing all problems with reading the tables, and with running the chains on them.
     """
     found: list[StudyTable] = []
-    problems: dict[str, FsframeError] = {}
+    errors = GatheredErrors()
     for read in tables:
-        try:
-            found.append(read())
-        except FsframeError as error:
-            problems.setdefault(str(error), error)
-            continue
-        for problem in request_problems(methods, found[-1].data, seed):
-            named = f"{found[-1].name}: {problem}"
-            problems.setdefault(named, type(problem)(named))
-    if len(problems) == 1:
-        raise next(iter(problems.values()))
-    if problems:
-        raise type(next(iter(problems.values())))("\n".join(problems))
+        with errors:
+            found.append(table := read())
+            for problem in request_problems(methods, table.data, [seed]):
+                errors.found.append(type(problem)(f"{table.name}: {problem}"))
+    errors.end()
     names = [table.name for table in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

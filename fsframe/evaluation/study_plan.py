@@ -7,12 +7,13 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import FsframeError, RequestError, UntidyTableError, refuse
 from fsframe.evaluation.comparison import ROPE, leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
@@ -29,8 +30,9 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import SETTLES
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, with_further_files
-from fsframe.text import are_texts, did_you_mean
+from fsframe.text import are_texts, did_you_mean, listed
 
+_EVALUATES = "cross-validation"
 _MOST_SEEDS = 1000
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
 _TEXTS = listing(any_text("a text"))
@@ -231,7 +233,9 @@ def plan_of(
     methods = _methods(_chains(asked, faults), protocol, faults)
     beside = on_all_features(methods) if asked["all-features"] and methods else {}
     seeds = asked["seeds"]
-    _check(methods, tables, seeds, faults)
+    for table in tables:
+        for problem in request_problems(methods, table.data, seeds):
+            faults.add(f"{table.key} ({table.name})", problem)
     faults.end()
     return StudyPlan(
         name=asked["name"],
@@ -420,17 +424,41 @@ def of_texts(value: Any, kinds: type | tuple[type, ...] = str) -> bool:
     return not isinstance(value, list) or all(isinstance(item, kinds) for item in value)
 
 
-def _check(
-    methods: tuple[CrossValidation, ...],
-    tables: tuple[StudyTable, ...],
-    seeds: tuple[int, ...],
-    faults: StudyFaults,
-) -> None:
-    """Check every chain on every table."""
-    for table in tables:
-        for method in methods:
-            with faults.of(f"{table.key} ({table.name})"):
-                refused = method.role_problems(table.data)
-                refuse(RequestError, [*refused, *method.check_request(table.data)])
-                for seed in seeds:
-                    method.check(table.data, Run(entropy=seed).child(0))
+def as_chain(method: CrossValidation) -> Chain:
+    """The chain of one stage that evaluates."""
+    return Chain((Stage(_EVALUATES, method),))
+
+
+def request_problems(
+    methods: Sequence[CrossValidation], table: Dataset, seeds: Iterable[int]
+) -> Iterator[FsframeError]:
+    """The errors with which evaluations would refuse a table, found before anything is computed.
+
+    A problem that several of them share is reported once. One of a stage's own that not all share
+    names the chains.
+    """
+    errors: list[FsframeError] = []
+    chains_of: dict[str, dict[str, None]] = {}
+    for method in methods:
+        try:
+            as_chain(method).check_request(table)
+            for seed in seeds:
+                method.check(table, Run(entropy=seed).child(0))
+        except FsframeError as error:
+            errors.append(error)
+            for line in str(error).splitlines():
+                chains_of.setdefault(line, {})[f"`{method.base}`"] = None
+
+    def told(line: str) -> str:
+        problem, chains = line.removeprefix(f"{_EVALUATES}: "), list(chains_of.pop(line))
+        if problem == line or len(chains) == len(methods):
+            return problem
+        return f"{listed(chains, 3)}: {problem}"
+
+    for refusal in errors:
+        lines = str(refusal).splitlines()
+        new = "\n".join(told(line) for line in lines if line in chains_of)
+        if new == str(refusal):
+            yield refusal
+        elif new:
+            yield type(refusal)(new)
