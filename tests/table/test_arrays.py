@@ -74,15 +74,6 @@ def test_features_of_any_number_type_become_float64(save, dtype):
     assert data.X.tolist() == [[1, 0], [0, 1], [1, 1], [0, 1]]
 
 
-def test_a_feature_may_be_the_label_and_columns_dropped(save):
-    table = np.array([[1, 5, 0], [2, 6, 1], [3, 8, 0], [4, 8, 1]])
-    path = save(X=table, feature_names=np.array(["a", "b", "kind"]))
-    assert read(path, label="kind").feature_names == ("a", "b")
-    data = read(path, label=-1, drop="a", categorical="b")
-    assert (data.feature_names, data.label_name) == (("b",), "kind")
-    assert data.categorical.tolist() == [True]
-
-
 @pytest.mark.parametrize(
     ("arrays", "parts"),
     [

@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from fsframe.errors import DataError, RequestError
 from fsframe.table import text_file
 from fsframe.table.dataset import Dataset
-from fsframe.table.read import read, read_table
+from fsframe.table.read import read
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 
@@ -228,8 +228,3 @@ def test_a_filter_that_does_not_come_with_hdf5_is_never_looked_for(tmp_path):
         file["y"] = [0, 1, 0, 1]
     with pytest.raises(DataError, match=r"HDF5 filter .* which fsframe does not load"):
         read(path)
-
-
-def test_a_table_that_is_applied_is_bounded_too(put):
-    with pytest.raises(DataError, match="when decompressed"):
-        read_table(put(gzip.compress(b"1," * 2_500_000), "bomb"))

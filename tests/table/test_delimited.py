@@ -63,13 +63,6 @@ def test_a_given_delimiter_is_honoured(put):
         assert read(put(PLAIN.replace(",", sign), "t.txt"), delimiter=word).n_features == 2
 
 
-@pytest.mark.parametrize("key", ["kind", 1, -3])
-def test_the_label_is_found_by_name_and_number(put, key):
-    data = read(put("a,kind,b,c\n1,x,2,3\n4,y,5,6\n7,x,8,9\n1,y,2,2\n"), label=key)
-    assert (data.label_name, data.feature_names) == ("kind", ("a", "b", "c"))
-    assert data.X[0].tolist() == [1, 2, 3]
-
-
 def test_the_label_is_the_last_column_that_is_not_dropped(put):
     path = put("a,b,kind,id\n1,2,x,p1\n3,4,y,p2\n5,6,x,p3\n7,8,y,p4\n")
     data = read(path, drop=["id", 0])
@@ -276,13 +269,6 @@ def taken(path, monkeypatch, small: int):
 def test_small_and_large_tables_are_read_alike(put, monkeypatch, odd: str) -> None:
     path = put(table(odd))
     assert taken(path, monkeypatch, 1 << 20) == taken(path, monkeypatch, 0)
-
-
-@pytest.mark.parametrize("text", SPELLED)
-def test_plain_spellings_are_the_numbers_of_float(put, text: str) -> None:
-    data = read(put(f"a;class\n{text};u\n7;v \n7;u\n7;v\n"))
-    np.testing.assert_array_equal(data.X, [[float(text)], [7.0], [7.0], [7.0]])
-    assert data.y.tolist() == [0, 1, 0, 1]
 
 
 def test_small_tables_load_no_polars(put) -> None:

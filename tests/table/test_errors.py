@@ -106,13 +106,6 @@ def test_a_wrong_argument_is_reported(put, options, error, parts):
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
-def test_a_numeric_label_with_single_members_hints_at_regression(put):
-    text = "a,b,c\n" + "".join(f"{k % 3},{k % 4},{k * k}\n" for k in range(30))
-    with pytest.raises(DataError, match="task regression"):
-        read(put(text))
-    assert read(put(text), task="regression").n_samples == 30
-
-
 def test_a_target_that_never_changes_is_refused(put):
     with pytest.raises(DataError, match="one value only"):
         read(put("a,c\n1,0.5\n2,0.5\n"), task="regression")
