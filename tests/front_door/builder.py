@@ -133,28 +133,17 @@ def _texts() -> dict[str, str]:
     return {
         "everything": as_text(patients(genes=WIDE)),
         "spreadsheet errors": as_text(_with("CRP", _some(plain["GENE9"], "#N/A"))),
-        "below the limit": as_text(_with("CRP", _some(plain["GENE9"], "<0.01"))),
-        "not done": as_text(_with("CRP", _some(plain["GENE9"], "n.d."))),
         "code": as_text(_with("Weight", _some(ages, "-999"))),
         "spellings of a class": as_text(
             plain | {"Outcome": [c.lower() if k % 7 == 0 else c for k, c in enumerate(outcome)]}
         ),
-        "blanks after a class": as_text(
-            plain | {"Outcome": [c + " " * (k % 5 == 0) for k, c in enumerate(outcome)]}
-        ),
         "units in cells": as_text(_with("CRP", [f"{v} mg/l" for v in plain["GENE9"]])),
-        "percent": as_text(_with("Cells", [f"{v}%" for v in plain["GENE9"]])),
-        "thousands": as_text(_with("Platelets", [f"{900 + 700 * k:,}" for k in range(len(ages))])),
-        "semicolons and decimal commas": as_text(_commas(plain), ";"),
         "a German export": _german(),
-        "tabs": as_text(plain, "\t"),
         "title above": f"Study A: export of 3 March 2021{',' * (width - 1)}\n\n{text}",
-        "title without delimiters": f"Study A\n{text}",
         "two lines of names": f"{names}\n{units}\n{rows}",
         "totals below": f"{text}Total,60{',' * (width - 2)}\n",
         "a name twice": text.replace("GENE8,", "GENE7,", 1),
         "label first": as_text({"diagnosis": outcome} | without(plain, "Outcome")),
-        "label last": as_text(without(plain, "Outcome") | {"class": outcome}),
         "rare class": as_text(_rare()),
         "visits": as_text(_visits()),
         "labels missing": as_text(plain | {"Outcome": _some(outcome, "", 7)}),

@@ -387,12 +387,6 @@ def test_inspect_tells_what_stands_in_a_table_and_proposes_what_settles_it(inspe
     assert [part for part in case.neither if part in inspection.said + inspection.way] == []
 
 
-def test_whole_numbers_of_many_values_are_no_classes(call, inspected):
-    inspected(CASES["counts as a target"].frame)
-    refused = call("chain anova-f:top=1 on t.csv --label visitors --no-out")
-    assert refused.code == 4 and "--task regression" in refused.err
-
-
 def test_outcomes_and_unknown_classes_are_asked_about(inspected):
     table = measurements(death30=[0, 1, 1] * 20, readmitted=["no", "yes", "unknown"] * 20)
     inspection = inspected(table.drop("grp"))
