@@ -89,16 +89,10 @@ def test_results_go_to_stdout_and_talk_to_stderr(call: Call, here: Path) -> None
     said = [line for line in done.out.splitlines() if line.startswith("warning: ")]
     assert any("flat" in line for line in said) and "flat" not in done.err
     assert done.out.splitlines()[-1] == "run file: flat.mim.h5"
-    quiet = call("chain immigrate on flat --no-out --quiet --json")
+    quiet = call("chain immigrate on flat --no-out --quiet --json --threads 2 --memory 1.5GiB")
     assert quiet.err == "" and quiet.json["run_file"] is None
     assert any("flat" in warning for warning in quiet.json["warnings"])
     assert "flat" not in quiet.json["selected"]
-
-
-def test_threads_and_memory_change_nothing(call: Call) -> None:
-    plain = call("chain immigrate on small --no-out --json").json["digests"]
-    for options in ("--threads 1", "--threads 2", "--memory 100MB", "--memory 1.5GiB"):
-        assert call(f"chain immigrate on small --no-out --json {options}").json["digests"] == plain
 
 
 def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: Path) -> None:
@@ -134,7 +128,7 @@ def test_no_command_on_a_run_file_is_named_without_one(call: Call, here: Path) -
             "evaluate mim:top={1,2} knn on small --folds 2 --repeats 1 --no-all-features",
             "small.evaluate_folds=2_repeats=1_all-features=no-mim_top=1,2-knn-????????.h5",
         ),
-        ("chain mim:top=1 " + "mim " * 80 + "on small", "small.mim_top=1-mim-mim-*.h5"),
+        ("chain mim:top=1 " + "mim " * 40 + "on small", "small.mim_top=1-mim-mim-*.h5"),
     ],
 )
 def test_the_run_file_lies_beside_the_table_and_its_name_tells_parameters(
@@ -152,21 +146,13 @@ def test_two_very_long_chains_have_two_file_names(call: Call) -> None:
     assert len({call(chain).json["run_file"] for chain in chains}) == 2
 
 
-def test_the_label_is_named_or_numbered(call: Call) -> None:
-    tables = [
-        call(f"chain mim on small --no-out --json --label {label}").json["data"]
-        for label in ("state", "6", "-1")
-    ]
-    assert tables[0] == tables[1] == tables[2]
-
-
 # Requests that make no sense
 
 
 @pytest.mark.parametrize(
     ("line", "code", "complaint"),
     [
-        ("chain imigrate on small", 2, "Did you mean `immigrate`?"),
+        # tests/front_door/transcripts has names, tables and labels that are nearly right.
         ("chain immigrate", 2, "name the table to run on: fsframe chain immigrate on DATA"),
         ("chain on small", 2, "name at least one stage before `on`"),
         ("chain mim on small relieff", 2, "unexpected extra argument (relieff)"),
@@ -183,8 +169,6 @@ def test_the_label_is_named_or_numbered(call: Call) -> None:
         ("chain variance mim on small --bins 5", 2,
          "--bins is a parameter of mim; put it after the stage: mim --bins … on DATA"),
         ("evaluate mim --folds 5 on small", 2, "on DATA --folds"),
-        ("chain --label class mim on t.csv", 2,
-         "--label goes after the table: fsframe chain STAGES on DATA --label"),
         ("chain mim:top=4 --top 5 on small", 2,
          "top is given both after the colon and as an option; give it once"),
         ("chain cox-score on small.csv --events died", 2, "Did you mean '--event'?"),
@@ -196,9 +180,6 @@ def test_the_label_is_named_or_numbered(call: Call) -> None:
         ("chain mim on small --seed -1", 2, "--seed"),
         ("chain mim on small --threads 0", 2, "--threads"),
         ("chain mim on nowhere/small", 4, "nowhere"),
-        ("chain mim on smal", 4, "smal"),
-        ("chain mim on smal.csv", 4, "small.csv"),
-        ("chain mim on small --label sate", 4, "Did you mean `state`?"),
         ("chain mim on small --label 9", 4, "no column number 9 "),
         ("chain mim on small --label -9", 4, "no column -9;"),
         ("chain mim on small -o nowhere/run.h5", 5, "nowhere"),
@@ -213,7 +194,6 @@ def test_the_label_is_named_or_numbered(call: Call) -> None:
         ("run mim on small.csv", 2, "fsframe chain STAGE … on DATA"),
         ("plot small.csv", 2, "name the plot before it: fsframe plot scores small.csv"),
         ("chian mim on small", 2, "Did you mean `chain`?"),
-        ("show nothing.h5", 5, "nothing.h5"),
         ("methods nonsense", 2,
          "there is no selector, classifier, regressor, stability metric or measure"),
     ],

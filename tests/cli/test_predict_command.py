@@ -118,16 +118,6 @@ def test_classes_that_a_spreadsheet_would_compute_are_written_as_text(call: Call
     assert ",=cmd()," in raw and "'" not in raw
 
 
-def test_labels_of_arrays_that_are_numbers_are_predicted(call, here):
-    y = np.arange(40) % 2 + 3
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    X[:, 1] += 4 * y
-    np.savez(here / "numbers.npz", X=X, y=y)
-    call("chain mim:top=1 knn on numbers.npz -q -o numbers.h5", code=0)
-    done = call("predict numbers.h5 on numbers.npz", code=0)
-    assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"3", "4"}
-
-
 def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
     call("chain mim:top=2 knn on small.csv --out r.h5", code=0)
     names, rows = names_and_rows(here)
