@@ -212,8 +212,6 @@ def test_limits_of_a_run_are_reported_together_before_the_table_is_read(data):
 
 
 def test_wrong_protocols_are_reported_before_any_work(data):
-    with pytest.raises(RequestError, match=r"folds .*not '1'"):
-        fsframe.evaluate(CHAIN, data, folds=1)
     with pytest.raises(DataError, match="folds"):
         fsframe.compare([CHAIN, "mim knn"], data, folds=30)
     with pytest.raises(RequestError, match="takes several chains"):

@@ -124,11 +124,6 @@ def test_the_reference_leads_to_the_definition_of_every_method(registry: Registr
         assert f"](methods/{SITE.place_of(name)})" in section_of(name), name
 
 
-@pytest.mark.parametrize("registry", [fsframe.selectors, fsframe.classifiers])
-def test_every_method_has_a_page_or_a_section_of_one(registry: Registry) -> None:
-    assert not [name for name in bundled(registry) if SITE.place_of(name) is None]
-
-
 @pytest.mark.parametrize("registry", [fsframe.stability_metrics, fsframe.measures])
 def test_every_metric_and_measure_is_explained_on_a_page(registry: Registry) -> None:
     pages = [page for page in PAGES if page.name != "reference.md"]

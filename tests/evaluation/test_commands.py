@@ -63,6 +63,12 @@ def test_evaluate_tells_what_the_library_measures(folder):
     rows = rows_of("splits.csv")
     assert {"split", "features_kept", "accuracy", "auc", "log-loss"} <= rows[0].keys()
     assert [float(row["accuracy"]) for row in rows] == accuracy.values.tolist()
+    done = ran(f"show {KNN_FILE} --csv splits.csv", code=5)
+    assert "splits.csv already exists" in done.err and "overwrite" in done.err
+    ran(f"show {KNN_FILE} --csv splits.csv --overwrite", code=0)
+    ran("chain mim:top=2 on toy.csv -q -o chain.h5")
+    done = ran("show chain.h5 --csv d.csv", code=2)
+    assert "evaluation" in done.err and not Path("d.csv").exists()
 
 
 def test_evaluate_tunes_and_marks_the_curve(folder):
@@ -106,16 +112,6 @@ def test_wrong_requests_end_with_their_code_and_leave_nothing(folder, line, code
     done = ran(line)
     assert (done.code, done.out) == (code, "") and said in done.err
     assert not list(folder.glob("*.h5*"))
-
-
-def test_stability_reports_sizes_in_one_pass(folder):
-    line = "stability anova-f:top=2 on toy.csv --metric kuncheva --n 6 -q"
-    done = ran(f"{line} --json")
-    result = done.json["stability"]["kuncheva"]
-    assert done.code == 0 and len(result["by_size"]) == 5
-    assert result["value"] == result["by_size"][1] and result["by_size"][4] is None
-    done = ran(f"{line} --no-out")
-    assert done.code == 0 and "The best k features" in done.out and "kuncheva" in done.out
 
 
 @pytest.mark.parametrize(
@@ -185,22 +181,10 @@ def test_an_interrupted_evaluation_continues_with_the_same_bits(interrupted):
     assert load_run("run.h5").digests() == load_run("whole.h5").digests()
 
 
-def test_the_table_of_folds_can_be_had_later(folder):
-    ran(f"{KNN} -o run.h5")
-    assert ran("show run.h5 --csv b.csv").code == 0
-    assert len(rows_of("b.csv")) == 6
-    done = ran("show run.h5 --csv b.csv")
-    assert done.code == 5 and "b.csv already exists" in done.err and "overwrite" in done.err
-    assert ran("show run.h5 --csv b.csv --overwrite").code == 0
-    ran("chain mim:top=2 on toy.csv -q -o chain.h5")
-    done = ran("show chain.h5 --csv d.csv")
-    assert done.code == 2 and "evaluation" in done.err and not Path("d.csv").exists()
-
-
 COMPARE = f"compare 'anova-f:top=1 knn' anova-f:top=5 on toy.csv other.csv {TWICE}"
 
 
-def test_compare_writes_what_it_prints(folder):
+def test_compare_writes_what_it_prints_and_called_again_computes_nothing(folder, request):
     done = ran(f"{COMPARE} --out cmp --json")
     said = done.json
     assert done.code == 0 and np.array(said["accuracy"]).shape == (2, 2)
@@ -211,13 +195,8 @@ def test_compare_writes_what_it_prints(folder):
     assert rows[0]["chain"] == "anova-f:top=1 knn"
     # Two chains and their two classifiers alone on two tables.
     assert len(list(Path("cmp").glob("*.h5"))) == 8
-
-
-def test_compare_called_again_computes_nothing_and_says_the_same(folder, request):
-    first = ran(f"{COMPARE} --out cmp --json")
     request.getfixturevalue("nothing_runs")
-    again = ran(f"{COMPARE} --out cmp --json")
-    assert again.code == 0 and again.json == first.json
+    assert ran(f"{COMPARE} --out cmp --json", code=0).json == said
     assert "repeat that compare command" in ran("resume cmp", code=5).err
 
 
