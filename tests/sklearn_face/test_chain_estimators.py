@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 
@@ -215,7 +216,6 @@ def test_what_a_stage_fills_is_filled_in_new_rows_too(plain, library) -> None:
 
 
 def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
-    pandas = pytest.importorskip("pandas")
     colour = pandas.Categorical(["red", "red", "blue", None] * 10)
     X = pandas.DataFrame({"colour": colour, "size": np.arange(40.0)})
     made = ChainSelector("impute").set_output(transform="pandas").fit(X, [0, 1] * 20)

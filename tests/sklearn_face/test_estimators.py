@@ -7,6 +7,7 @@ import inspect
 
 import attrs
 import numpy as np
+import pandas
 import pytest
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
@@ -264,7 +265,6 @@ def test_categories_of_a_frame_are_categories(frames) -> None:
 
 
 def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
-    pandas = pytest.importorskip("pandas")
     order = ["low", "mid", "high"]
     stage = pandas.Categorical(["low", "high"] * 20, categories=order, ordered=True)
     y = np.arange(40) % 2
@@ -278,7 +278,6 @@ def test_a_new_one_of_ordered_categories_is_refused_where_it_is_read() -> None:
 
 
 def test_a_category_that_only_test_rows_have_spoils_no_fold() -> None:
-    pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(4)
     site = pandas.Categorical(["a", "b"] * 44 + ["z", None])
     age = rng.standard_normal(90)
@@ -289,7 +288,6 @@ def test_a_category_that_only_test_rows_have_spoils_no_fold() -> None:
 
 
 def test_categories_that_are_numbers_keep_their_numbers_and_levels_their_spelling() -> None:
-    pandas = pytest.importorskip("pandas")
     number, age = np.arange(40) % 4, np.linspace(0, 1, 40)
     spelled = pandas.Categorical(["1", "1.0"] * 20)
     X = pandas.DataFrame({"number": pandas.Categorical(number), "spelled": spelled, "age": age})
@@ -302,7 +300,6 @@ def test_categories_that_are_numbers_keep_their_numbers_and_levels_their_spellin
 
 
 def test_text_that_is_no_category_is_refused_with_the_way_out() -> None:
-    pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": pandas.Categorical(["u", "v"] * 5), "b": ["text"] * 10})
     with pytest.raises(ValueError, match=r"'b': 'text' is not a number; .*make them categories"):
         ReliefF().fit(X, [0, 1] * 5)

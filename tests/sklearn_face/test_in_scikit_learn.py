@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression
@@ -152,7 +153,6 @@ def test_a_frame_of_many_kinds_becomes_an_array(frames) -> None:
 
 
 def test_names_of_a_frame_serve_as_parameters(plain) -> None:
-    pandas = pytest.importorskip("pandas")
     X, y = plain
     frame = pandas.DataFrame(X, columns=list("abcdef"))
     fitted = MRMR(top=2, given=["f"], exclude=["b"]).fit(frame, y)
