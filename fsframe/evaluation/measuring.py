@@ -335,7 +335,7 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
     """
     if len(parts) == 1:
         return parts[0]
-    once = {"truth", "sizes", "measures", "measure-facts", "group-sizes"}
+    once = {"truth", "event", "sizes", "measures", "measure-facts", "group-sizes"}
     axes = {"curve": 1, "measured": 2, "measured-repeats": 2}
     tables = {
         name: array

@@ -26,6 +26,7 @@ from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
+from fsframe.testing.tables import survival
 from tests.evaluation.tables import write_csv
 from tests.grids import examples
 from tests.same_process import fsframe as ran
@@ -275,8 +276,11 @@ def test_groups_count_once_and_vote():
     assert summarise(CrossValidation(base="knn", folds=4).select(table())).by_group is None
 
 
-def test_repetitions_joined_are_one_evaluation():
-    data, once = table(), CrossValidation(base="knn", folds=3, repeats=1)
+@pytest.mark.parametrize(
+    ("data", "base"), [(table(), "knn"), (survival(), "cox")], ids=["classes", "survival"]
+)
+def test_repetitions_joined_are_one_evaluation(data, base):
+    once = CrossValidation(base=base, folds=3, repeats=1)
     parts = [once.select(data, seed=seed) for seed in (0, 1)]
     both = summarise(join_repetitions(parts))
     for name, measure in both.measures.items():
