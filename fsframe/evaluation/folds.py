@@ -23,7 +23,7 @@ from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
 from fsframe.resampling.groups import class_text, deal_groups, deal_rows, lone_classes
 from fsframe.resampling.resamples import Recurring
-from fsframe.storage.checked_tables import fold_tables
+from fsframe.storage.checked_tables import FoldTables, axes, fold_tables
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_and_events, times_of_wholes
 
@@ -621,16 +621,6 @@ class Constant:
         return np.tile(self.scores, (len(X), 1))
 
 
-_AXIS_OF_ROWS = {
-    "predicted": 0,
-    "class-scores": 0,
-    "all-features": 0,
-    "all-features-scores": 0,
-    "curve": 1,
-}
-"""Table of a fold that holds predictions → the axis of its test rows."""
-
-
 def gather_folds(
     data: Dataset,
     splits: list[Split],
@@ -649,7 +639,9 @@ def gather_folds(
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
     predictions: dict[str, NDArray[Any]] = {}
-    for name, axis in _AXIS_OF_ROWS.items():
+    # Where a fold has its test rows, all folds have repetitions and rows.
+    axis_of_rows = axes(FoldTables, "repeats")
+    for name, axis in axis_of_rows.items():
         if name in selections[0].tables:
             shape = list(selections[0].tables[name].shape)
             shape[axis : axis + 1] = repeats, n
@@ -659,7 +651,7 @@ def gather_folds(
     for number, (split, selection) in enumerate(zip(splits, selections, strict=True)):
         fold[split.repeat, split.test] = split.fold
         for name, array in predictions.items():
-            axis, part = _AXIS_OF_ROWS[name], selection.tables[name]
+            axis, part = axis_of_rows[name], selection.tables[name]
             if data.times is not None:
                 # A fold in time also predicts the rows of later blocks.
                 later = np.delete(np.arange(n), split.train)

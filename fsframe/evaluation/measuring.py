@@ -18,7 +18,7 @@ from fsframe.method.selection import Selection
 from fsframe.registry import Registry
 from fsframe.registry import measures as registered
 from fsframe.registry.entries import MeasureEntry
-from fsframe.storage.checked_tables import FoldTables
+from fsframe.storage.checked_tables import FoldTables, axes
 from fsframe.table.dataset import Dataset
 
 Floats = NDArray[np.float64]
@@ -335,12 +335,11 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
     """
     if len(parts) == 1:
         return parts[0]
-    once = {"truth", "event", "sizes", "measures", "measure-facts", "group-sizes"}
-    axes = {"curve": 1, "measured": 2, "measured-repeats": 2}
+    joined = axes(FoldTables, "repeats", "splits")
     tables = {
-        name: array
-        if name in once
-        else np.concatenate([part.tables[name] for part in parts], axis=axes.get(name, 0))
+        name: np.concatenate([part.tables[name] for part in parts], axis=joined[name])
+        if name in joined
+        else array
         for name, array in parts[0].tables.items()
     }
     return attrs.evolve(parts[0], tables=tables)

@@ -30,15 +30,114 @@ _LONGEST_TEXT = 60_000
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class CheckedArrays:
-    """Arrays by name, checked for type, shape and range when they are read."""
+@attrs.frozen(kw_only=True)
+class TableForm:
+    """What a table holds; all that write, join, read or check tables go by it.
 
-    def __init__(self, tables: Arrays, where: str) -> None:
+    Parameters
+    ----------
+    stored_as : str
+        Its name in a Selection and in files.
+    kind : {"codes", "counts", "flags", "reals", "texts", "predictions", "truth"}
+        Codes number something, from 0; counts are at least 1.
+    shape : tuple of str, int or None
+        Sizes by name, which are the same for all tables of a stage; None for any.
+    of : str
+        The size that bounds codes (below it) and counts (at most it).
+    least : int
+        The least code: −1 where there may be none.
+    complete : bool
+        Whether every tested row has a prediction.
+    needs : str
+        The table without which this one is not read.
+    optional : bool
+        Whether the table may be missing.
+    """
+
+    stored_as: str
+    kind: str
+    shape: tuple[str | int | None, ...]
+    of: str = ""
+    least: int = 0
+    complete: bool = False
+    needs: str = ""
+    optional: bool = False
+
+
+def table(
+    kind: str, *shape: str | int | None, needs: str = "", optional: bool = False, **more: Any
+) -> Any:
+    """A field that holds a table of such a form; if it may be missing, nothing by default."""
+    form = {"kind": kind, "shape": shape, "needs": needs, "optional": optional, **more}
+    if optional or needs:
+        return attrs.field(default=() if kind == "texts" else None, metadata=form)
+    return attrs.field(metadata=form)
+
+
+def forms(declared: type) -> dict[str, TableForm]:
+    """The forms of a class's tables by the names of its fields, in order."""
+    return {
+        field.name: TableForm(**{"stored_as": field.name.replace("_", "-"), **field.metadata})
+        for field in attrs.fields(declared)
+        if field.metadata
+    }
+
+
+def axes(declared: type, *sizes: str) -> dict[str, int]:
+    """The axis of the first of these sizes that a table has, by the name it is stored as."""
+    return {
+        form.stored_as: form.shape.index(size)
+        for form in forms(declared).values()
+        for size in sizes
+        if size in form.shape
+    }
+
+
+class CheckedArrays:
+    """Arrays by name, checked for type, shape and range when they are read.
+
+    `sizes` holds the sizes of forms that are known, by name; reading adds those that it meets.
+    """
+
+    def __init__(self, tables: Arrays, where: str, **sizes: int) -> None:
         self._tables = tables
         self._where = where
+        self.sizes = sizes
+        self.tested: NDArray[np.bool_] | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self._tables
+
+    def fields(self, declared: type, **read: Any) -> dict[str, Any]:
+        """All tables that a class declares, by field; those in `read` as they are."""
+        found = read
+        for field, form in forms(declared).items():
+            left_out = form.optional and form.stored_as not in self
+            if field not in found and not left_out and (not form.needs or form.needs in self):
+                found[field] = self.of_form(form)
+        return found
+
+    def of_form(self, form: TableForm) -> Any:
+        """The table of this form."""
+        name = form.stored_as
+        shape = tuple(self.sizes.get(s) if isinstance(s, str) else s for s in form.shape)
+        array: Any
+        if form.kind == "texts":
+            array = self.texts(name)
+        elif form.kind == "codes":
+            array = self.integers(name, shape, form.least, self.sizes[form.of])
+        elif form.kind == "counts":
+            array = self.integers(name, shape, 1, self.sizes[form.of] + 1)
+        elif form.kind == "flags":
+            array = self.flags(name, shape)
+        elif form.kind == "predictions":
+            tested = self.tested if form.complete else None
+            array = self.predictions(name, shape, self.sizes["classes"], tested)
+        else:
+            array = self.reals(name, shape)
+        met = (len(array),) if form.kind == "texts" else array.shape
+        self.sizes |= {s: n for s, n in zip(form.shape, met, strict=True) if isinstance(s, str)}
+        return array
 
     def require(self, sound: object, name: str, problem: str) -> None:
         require(sound, f"{printable(self._where)}: the table {printable(name)} {problem}")
@@ -86,7 +185,7 @@ class CheckedArrays:
     def predictions(
         self,
         name: str,
-        shape: tuple[int, ...],
+        shape: tuple[int | None, ...],
         n_classes: int,
         tested: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any]:
@@ -156,26 +255,38 @@ class FoldTables:
         If `truth` holds times until an event, negative where censored: whether it was seen.
     """
 
-    fold: NDArray[np.int64]
-    truth: NDArray[Any]
-    predicted: NDArray[Any]
-    class_scores: NDArray[np.float64]
-    kept: NDArray[np.bool_]
-    chosen: NDArray[np.int64]
-    tuning: NDArray[np.float64]
-    sizes: NDArray[np.int64] | None = None
-    curve: NDArray[Any] | None = None
-    place: NDArray[np.int64] | None = None
-    all_features: NDArray[Any] | None = None
-    all_features_scores: NDArray[np.float64] | None = None
-    measures: tuple[str, ...] = ()
-    measure_facts: NDArray[np.float64] | None = None
-    measured: NDArray[np.float64] | None = None
-    measured_repeats: NDArray[np.float64] | None = None
-    group_sizes: NDArray[np.int64] | None = None
-    group_right: NDArray[np.float64] | None = None
-    group_vote: NDArray[np.float64] | None = None
-    event: NDArray[np.bool_] | None = None
+    fold: NDArray[np.int64] = table("codes", "repeats", "rows", of="rows", least=-1)
+    truth: NDArray[Any] = table("truth", "rows")
+    predicted: NDArray[Any] = table("predictions", "repeats", "rows", complete=True)
+    class_scores: NDArray[np.float64] = table("reals", "repeats", "rows", "classes")
+    all_features: NDArray[Any] | None = table("predictions", "repeats", "rows", optional=True)
+    all_features_scores: NDArray[np.float64] | None = table(
+        "reals", "repeats", "rows", "classes", optional=True, needs="all-features"
+    )
+    sizes: NDArray[np.int64] | None = table("counts", "sizes", of="features", optional=True)
+    curve: NDArray[Any] | None = table(
+        "predictions", "sizes", "repeats", "rows", complete=True, needs="sizes"
+    )
+    place: NDArray[np.int64] | None = table(
+        "codes", "splits", "features", of="features", least=-1, needs="sizes"
+    )
+    event: NDArray[np.bool_] | None = table("flags", "rows", optional=True)
+    kept: NDArray[np.bool_] = table("flags", "splits", "features")
+    tuning: NDArray[np.float64] = table("reals", "splits", "chains")
+    chosen: NDArray[np.int64] = table("codes", "splits", of="chains")
+    measures: tuple[str, ...] = table("texts", "measures", optional=True)
+    measure_facts: NDArray[np.float64] | None = table("reals", "measures", 4, needs="measures")
+    measured: NDArray[np.float64] | None = table("reals", 3, "measures", "splits", needs="measures")
+    measured_repeats: NDArray[np.float64] | None = table(
+        "reals", 3, "measures", "repeats", needs="measures"
+    )
+    group_sizes: NDArray[np.int64] | None = table("counts", "groups", of="rows", optional=True)
+    group_right: NDArray[np.float64] | None = table(
+        "reals", "repeats", "groups", needs="group-sizes"
+    )
+    group_vote: NDArray[np.float64] | None = table(
+        "reals", "repeats", "groups", needs="group-sizes"
+    )
 
     @property
     def task(self) -> str:
@@ -223,19 +334,22 @@ def fold_tables(
     If the names of the `classes` are given, there must be as many: none for a numeric target.
     StoreError names the first table that is missing or does not fit.
     """
-    given = CheckedArrays(tables, where)
+    given = CheckedArrays(tables, where, features=n_features)
+    declared = forms(FoldTables)
+    truth: NDArray[Any]
     if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
-        scores = given.reals("class-scores", (None, None, None))
-        repeats, n, n_classes = scores.shape
+        scores = given.of_form(declared["class_scores"])
+        n, n_classes = given.sizes["rows"], given.sizes["classes"]
         given.require(scores.size, "class-scores", "is empty")
-        truth: NDArray[Any] = given.integers("truth", (n,), 0, n_classes)
+        truth = given.integers("truth", (n,), 0, n_classes)
     else:
         truth = given.finite("truth", (None,))
         repeats, n, n_classes = given.length("fold"), len(truth), 0
         given.require(repeats and n, "truth", "is empty, or fold is")
         scores = np.empty((repeats, n, 0))
-    fold = given.integers("fold", (repeats, n), -1, n)
-    tested = fold >= 0
+        given.sizes |= {"repeats": repeats, "rows": n, "classes": 0}
+    fold = given.of_form(declared["fold"])
+    given.tested = fold >= 0
     n_splits = 0
     for row in fold:
         sizes = np.bincount(row[row >= 0])
@@ -248,60 +362,24 @@ def fold_tables(
     named = n_classes if classes is None else len(classes)
     problem = f"is of {n_classes} classes, and {named} are named"
     given.require(named == n_classes, "class-scores", problem)
-    predicted = given.predictions("predicted", (repeats, n), n_classes, tested)
-    tuning = given.reals("tuning", (n_splits, None))
-    chains = tuning.shape[1]
+    given.sizes["splits"] = n_splits
+    tuning = given.of_form(declared["tuning"])
+    chains = given.sizes["chains"]
     problem = f"is about {chains} chains, not 1 to {_MOST_CHAINS}"
     given.require(1 <= chains <= _MOST_CHAINS, "tuning", problem)
-    optional: dict[str, Any] = {}
-    if "event" in given:
-        optional["event"] = given.flags("event", (n,))
-    if "all-features" in given:
-        optional["all_features"] = given.predictions("all-features", (repeats, n), n_classes)
-        if "all-features-scores" in given:
-            shape = (repeats, n, n_classes)
-            optional["all_features_scores"] = given.reals("all-features-scores", shape)
-    if "measures" in given:
-        optional |= _measures(given, n_splits, repeats)
-    if "group-sizes" in given:
-        sizes = given.integers("group-sizes", (None,), 1, n + 1)
-        optional["group_sizes"] = sizes
-        optional["group_right"] = given.reals("group-right", (repeats, sizes.size))
-        optional["group_vote"] = given.reals("group-vote", (repeats, sizes.size))
-    if "sizes" in given:
-        sizes = given.integers("sizes", (None,), 1, n_features + 1)
-        ascending = sizes.size and (np.diff(sizes) > 0).all()
+    read = given.fields(FoldTables, fold=fold, truth=truth, class_scores=scores, tuning=tuning)
+    found = FoldTables(**read)
+    if found.sizes is not None:
+        ascending = found.sizes.size and (np.diff(found.sizes) > 0).all()
         given.require(ascending, "sizes", "is not ascending")
-        optional["sizes"] = sizes
-        curve = (sizes.size, repeats, n)
-        optional["curve"] = given.predictions("curve", curve, n_classes, tested)
-        optional["place"] = given.integers("place", (n_splits, n_features), -1, n_features)
-    return FoldTables(
-        fold=fold,
-        truth=truth,
-        predicted=predicted,
-        class_scores=scores,
-        kept=given.flags("kept", (n_splits, n_features)),
-        chosen=given.integers("chosen", (n_splits,), 0, chains),
-        tuning=tuning,
-        **optional,
-    )
-
-
-def _measures(given: CheckedArrays, n_splits: int, repeats: int) -> dict[str, Any]:
-    names = given.texts("measures")
-    m = len(names)
-    few = 1 <= m <= _MOST_MEASURES and max(map(len, names)) <= 1000
-    given.require(few and len(set(names)) == m, "measures", "does not name different measures")
-    facts = given.reals("measure-facts", (m, 4))
-    ranges = not np.isnan(facts).any() and (facts[:, 0] < facts[:, 1]).all()
-    given.require(ranges, "measure-facts", "holds a range without values")
-    return {
-        "measures": names,
-        "measure_facts": facts,
-        "measured": given.reals("measured", (3, m, n_splits)),
-        "measured_repeats": given.reals("measured-repeats", (3, m, repeats)),
-    }
+    if found.measure_facts is not None:
+        names, m = found.measures, len(found.measures)
+        few = 1 <= m <= _MOST_MEASURES and max(map(len, names)) <= 1000
+        given.require(few and len(set(names)) == m, "measures", "does not name different measures")
+        facts = found.measure_facts
+        ranges = not np.isnan(facts).any() and (facts[:, 0] < facts[:, 1]).all()
+        given.require(ranges, "measure-facts", "holds a range without values")
+    return found
 
 
 def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:
@@ -374,18 +452,20 @@ class BootstrapTables:
         Which bootstrap kept which column.
     """
 
-    columns: NDArray[np.int64]
-    z: NDArray[np.float64]
+    columns: NDArray[np.int64] = table("codes", "columns", of="seen")
+    z: NDArray[np.float64] = table("reals", "columns")
     critical: NDArray[np.float64]
-    relevant: NDArray[np.bool_]
+    relevant: NDArray[np.bool_] = table("flags", "columns", optional=True)
     n: int
-    promise: tuple[str, ...]
-    lower: NDArray[np.float64] | None = None
-    upper: NDArray[np.float64] | None = None
-    p: NDArray[np.float64] | None = None
+    promise: tuple[str, ...] = table("texts", "promises", optional=True)
+    lower: NDArray[np.float64] | None = table("reals", "columns", optional=True)
+    upper: NDArray[np.float64] | None = table("reals", "columns", optional=True)
+    p: NDArray[np.float64] | None = table("reals", "columns", optional=True, stored_as="p-values")
     level: float | None = None
-    doubt: NDArray[np.float64] | None = None
-    matrix: NDArray[np.bool_] | None = None
+    doubt: NDArray[np.float64] | None = table("reals", "columns", optional=True)
+    matrix: NDArray[np.bool_] | None = table(
+        "flags", "bootstraps", "columns", optional=True, stored_as="bootstrap-matrix"
+    )
 
     @property
     def passing(self) -> NDArray[np.bool_]:
@@ -405,39 +485,26 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
 
     Plugins may use the names for something else; inconsistent tables give None.
     """
-    given = CheckedArrays(stage.tables, stage.name)
+    # Stages number their input columns, displays number those of the table.
+    seen = stage.features_in
+    given = CheckedArrays(stage.tables, stage.name, seen=seen.size)
     if not all(name in given for name in ("z", "critical-value", "columns")):
         return None
     try:
-        z = given.reals("z", (None,))
+        found = given.fields(BootstrapTables)
+        z = found["z"]
         if not z.size or not np.isfinite(z).all():
             return None
         n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
         if n < 1:
             return None
-        # Stages number their input columns, displays number those of the table.
-        seen = stage.features_in
         shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
         critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
-        lower, upper, p, doubt = (
-            given.reals(name, z.shape) if name in given else None
-            for name in ("lower", "upper", "p-values", "doubt")
-        )
-        every = (None, z.size)
-        return BootstrapTables(
-            columns=seen[given.integers("columns", z.shape, 0, seen.size)],
-            z=z,
-            critical=critical,
-            relevant=given.flags("relevant", z.shape) if "relevant" in given else z > critical,
-            n=n,
-            promise=given.texts("promise") if "promise" in given else (),
-            lower=lower,
-            upper=upper,
-            p=p,
-            level=float(given.reals("level", (1,))[0]) if "level" in given else None,
-            doubt=doubt,
-            matrix=given.flags("bootstrap-matrix", every) if "bootstrap-matrix" in given else None,
-        )
+        found["columns"] = seen[found["columns"]]
+        found.setdefault("relevant", z > critical)
+        if "level" in given:
+            found["level"] = float(given.reals("level", (1,))[0])
+        return BootstrapTables(n=n, critical=critical, **found)
     except StoreError:
         return None
 
