@@ -176,6 +176,20 @@ def mean_ranks(
     return ranks
 
 
+def normal_scores(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The normal quantiles of the mean ranks, Φ⁻¹((rank − ½) / n), as (n,).
+
+    Examples
+    --------
+    >>> normal_scores(np.array([3.0, 1.0, 2.0])).round(3).tolist()
+    [0.967, -0.967, 0.0]
+    """
+    # Imported here: most methods that use these statistics need no scipy.
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((mean_ranks(values) - 0.5) / len(values)))
+
+
 def orthonormal_basis(
     columns: NDArray[np.float64], least: float, size: float | None = None
 ) -> NDArray[np.float64]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
 from fsframe.kernels import in_threads
 from fsframe.method.run import Run, size_text
-from fsframe.method.statistics import mean_ranks, orthonormal_basis
+from fsframe.method.statistics import normal_scores, orthonormal_basis
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
 from fsframe_interactions.engine.screen import ScreenedPairs, TestedPairs, best_of_columns, smallest
@@ -291,7 +290,7 @@ class _Terms:
             factors = main if nominal and len(levels) > 2 else _standard(present)[:, None]
         else:
             plain = _standard(present)
-            score = ndtri((mean_ranks(present) - 0.5) / len(present))
+            score = normal_scores(present)
             factors = (score / np.std(score))[:, None]
             main = np.column_stack([plain, *_spline(factors[:, 0])])
             main = (main - main.mean(axis=0)) / main.std(axis=0)

@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.method.statistics import mean_ranks
+from fsframe.method.statistics import normal_scores
 from fsframe.registry import nulls
 from fsframe.resampling.dispatch import portable
 from fsframe.resampling.groups import require_two, varied_strata
@@ -515,7 +514,7 @@ class MeanScores:
         scores = scores[self.columns.usable]
         values = scores[None]
         if self.ranked:
-            ranks = ndtri((mean_ranks(scores) - 0.5) / scores.size)
+            ranks = normal_scores(scores)
             values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored

@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv, ndtri
+from scipy.special import betainc, betaincinv
 from threadpoolctl import threadpool_limits
 
-from fsframe.method.statistics import mean_ranks, orthonormal_basis
+from fsframe.method.statistics import mean_ranks, normal_scores, orthonormal_basis
 from fsframe.resampling.groups import (
     permuted_labels,
     permuted_within,
@@ -396,7 +396,7 @@ def _predicted_label(covariates: SideColumns, targets: NDArray[np.float64]) -> N
     n_rows = len(targets)
     levels = covariates.take_columns(covariates.nominal).design()[:, 1:]
     numbers = covariates.values.T[~covariates.nominal]
-    scores = [ndtri((mean_ranks(column) - 0.5) / n_rows) for column in numbers]
+    scores = [normal_scores(column) for column in numbers]
     columns = np.column_stack([levels, *scores])
     first, second = np.triu_indices(columns.shape[1])
     # Products of two levels of a column are zero.

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
@@ -19,7 +19,7 @@ from fsframe.method.ranking import NEEDED, Statement
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.method.statistics import mean_ranks
+from fsframe.method.statistics import mean_ranks, normal_scores
 from fsframe.params import choice, integer, param, real
 from fsframe.resampling.resamples import Base, Recurring, WrappingSelector, too_many
 from fsframe.table.dataset import Dataset
@@ -234,8 +234,7 @@ class _Scale:
         # A constant column is its own knockoff.
         self._centre, self._spread = X.mean(axis=0), spread
         if marginals == "ranks":
-            n = X.shape[0]
-            scores = ndtri((np.apply_along_axis(mean_ranks, 0, X) - 0.5) / n)
+            scores = np.apply_along_axis(normal_scores, 0, X)
             size = scores.std(axis=0)
             self.Z: Floats = scores / np.where(size > 0, size, 1.0)
         else:
