@@ -84,7 +84,11 @@ def forms(declared: type) -> dict[str, TableForm]:
 
 
 def axes(declared: type, *sizes: str) -> dict[str, int]:
-    """The axis of the first of these sizes that a table has, by the name it is stored as."""
+    """The axis of the tables that have one of these sizes, by the name that they are stored as.
+
+    >>> axes(FoldTables, "sizes")
+    {'sizes': 0, 'curve': 0}
+    """
     return {
         form.stored_as: form.shape.index(size)
         for form in forms(declared).values()

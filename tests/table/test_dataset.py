@@ -137,6 +137,14 @@ def test_columns_and_rows_are_taken_in_the_order_asked_for() -> None:
     assert part.X.flags.c_contiguous
 
 
+def test_every_table_says_how_often_its_rows_count() -> None:
+    assert table().row_counts.tolist() == [1] * 6
+    assert table().counted_rows.tolist() == list(range(6))
+    drawn = table().with_counts([1, 0, 2, 0, 0, 3])
+    assert drawn.row_counts.tolist() == [1, 0, 2, 0, 0, 3]
+    assert drawn.counted_rows.tolist() == [0, 2, 2, 5, 5, 5]
+
+
 def test_a_class_that_loses_all_rows_keeps_its_code() -> None:
     part = table().take_rows(np.array([1, 3]))
     assert part.n_classes == 2
