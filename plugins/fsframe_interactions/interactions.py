@@ -490,10 +490,7 @@ class InteractionsSplit(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
-    takes_counts: ClassVar[bool] = True
-    reads_columns: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
-    takes_time: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = True
 
     top: int | float | None = param(
@@ -516,10 +513,6 @@ class InteractionsSplit(WrappingSelector):
 
     def statement(self, base: Selector | None = None) -> Statement:
         return INTERACTING
-
-    def adjusts(self) -> bool:
-        """Whether the test adjusts for covariates."""
-        return True
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems with groups whose rows do not share one label."""

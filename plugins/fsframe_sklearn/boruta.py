@@ -99,7 +99,6 @@ class Boruta(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = False
     takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 2.0
     reads_bytes: ClassVar[bool] = True

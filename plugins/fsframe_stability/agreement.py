@@ -359,8 +359,6 @@ class OverlapMetric(StabilityMetric):
     such a metric is computed for all set sizes of a ranking in one pass.
     """
 
-    input: ClassVar[str] = "sets"
-
     def _measure(self, matrix: NDArray[np.bool_], similarity: Any = None) -> StabilityValue:
         return self.measure_overlap(Overlap.of(matrix))
 

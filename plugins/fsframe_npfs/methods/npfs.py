@@ -95,7 +95,6 @@ class Npfs(ResamplingSelector, NpfsParameters):
     26(4):880, algorithm 1.
     """
 
-    takes_counts: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
 
     def base_fits(self, p: int, base: Base | None = None) -> int | None:

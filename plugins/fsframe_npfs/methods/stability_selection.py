@@ -73,7 +73,6 @@ class Ensemble(ResamplingSelector):
     techniques, ECML PKDD, section 3; Abeel et al. 2010, Bioinformatics 26:392, section 2.2.
     """
 
-    takes_counts: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
 
     n: int = param(50, integer(1), help="Number of bootstraps.", symbol="t")
