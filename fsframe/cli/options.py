@@ -31,6 +31,7 @@ from fsframe.registry import (
     selectors,
     stability_metrics,
 )
+from fsframe.table.reading_options import OF_FORM, OPTIONS
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.text import level_orders, list_parts, printable, unquoted
 
@@ -218,94 +219,53 @@ fold_options = all_options(
 )
 """The options of cross-validation."""
 
-TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names", "transpose")
-"""The arguments of `fsframe.read` that `read_table` takes too."""
-
 
 def _joined(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> str | None:
     return ",".join(given) or None
 
 
-def _of_role(name: str) -> Option:
-    """The option of a role of columns; one that takes several names may be given repeatedly."""
-    role = ROLES[name]
-    several: dict[str, Any] = (
-        {"multiple": True, "callback": _joined} if role.given == "columns" else {}
-    )
-    return option(f"{role.option} {role.metavar}", role.help, **several)
+def _reading_option(name: str) -> Option:
+    """The option for an argument of `fsframe.read`, as it is declared there.
+
+    One that takes several columns may be given repeatedly.
+    """
+    settings: dict[str, Any] = {}
+    if name in ROLES:
+        role = ROLES[name]
+        if role.given == "columns":
+            settings = {"multiple": True, "callback": _joined}
+        return option(f"{role.option} {role.metavar}", role.help, **settings)
+    declared = OPTIONS[name]
+    if declared.choices:
+        settings["type"] = click.Choice(declared.choices)
+    elif declared.further_file:
+        settings["type"] = click.Path()
+    elif declared.values == (list,):
+        settings["multiple"] = True
+    elif "/" in declared.flag:
+        settings["default"] = None
+    return option(declared.flag, declared.help, **settings)
 
 
-_FORM = (
-    option("--na CODE", "Code for a missing value (-999); repeatable.", multiple=True),
-    option(
-        "--delimiter CHARACTER",
-        "Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
-    ),
-    option("--decimal", "Decimal mark in text. [default: detected]", type=click.Choice([".", ","])),
-    option("--encoding NAME", "Text encoding, such as windows-1252. [default: utf-8]"),
-    option(
-        "--header/--no-header",
-        "Whether the first line holds column names. [default: detected]",
-        default=None,
-    ),
-    option(
-        "--x PATH",
-        "Path of the features in an HDF5, NPZ, MAT or AnnData file; sheet of a workbook. [default: "
-        "X]",
-        called="x_path",
-    ),
-    option("--y PATH", "HDF5, NPZ, MAT, AnnData: path of the label. [default: y]", called="y_path"),
-    option(
-        "--names PATH",
-        "Path (HDF5, NPZ) or file of feature names.",
-        called="names_path",
-    ),
-    option("--transpose", "Features are in rows, samples in columns."),
+READING = (
+    *("label", "task", "missing_label", "drop", "categorical", "ordinal", "dates", "encode"),
+    *("keep", "weight", "event", "groups", *(role.name for role in side_roles())),
+    *("feature_groups", "samples", "labels", *OF_FORM),
 )
+"""The arguments of `fsframe.read` that commands take, in the order of their help."""
 
-form_options = all_options(*_FORM)
+form_options = all_options(*map(_reading_option, OF_FORM))
 """The options for the format of a table, without those for the roles of its columns."""
 
-reading_options = all_options(
-    _of_role("label"),
-    option(
-        "--task",
-        "Kind of label. [default: classes, unless it holds numbers that are not whole]",
-        type=click.Choice(["classification", "regression"]),
-    ),
-    option(
-        "--missing-label",
-        "Leave out rows without a label. [default: an error]",
-        type=click.Choice(["drop"]),
-    ),
-    *map(_of_role, ("drop", "categorical", "ordinal")),
-    option(
-        "--dates",
-        "Convert dates to days since 1970-01-01. [default: dates are refused]",
-        type=click.Choice(["days"]),
-    ),
-    option("--encode", "Nominal columns become indicator columns.", type=click.Choice(["onehot"])),
-    *map(_of_role, ("keep", "weight", "event", "groups")),
-    *(_of_role(role.name) for role in side_roles()),
-    option(
-        "--feature-groups FILE", "File of features to keep or drop together.", type=click.Path()
-    ),
-    option("--samples FILE", "Table about the samples: label, groups, …", type=click.Path()),
-    option("--labels FILE", "The label of each row, in a file of its own.", type=click.Path()),
-    *_FORM,
-)
+reading_options = all_options(*map(_reading_option, READING))
 """The options that `reading_arguments` takes."""
-
-_PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[attr-defined]
-READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
-"""Their names."""
 
 
 def reading_arguments(**options: Any) -> dict[str, Any]:
     """The options of the command line that were given, as arguments of `fsframe.read`."""
     from fsframe.table.columns import feature_groups_of
 
-    arguments = {name.removesuffix("_path"): options.get(name) for name in READING}
+    arguments = {name: options.get(name) for name in READING}
     arguments["feature_groups"] = feature_groups_of(options.get("feature_groups"))
     arguments["na"] = tuple(options.get("na") or ())
     arguments["delimiter"] = (options.get("delimiter") or "").replace("\\t", "\t")

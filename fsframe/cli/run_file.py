@@ -137,11 +137,11 @@ def stored_reading(record: storage.RunRecord) -> dict[str, Any]:
 
 def valid_reading(reading: Any) -> dict[str, Any]:
     """The valid arguments of `fsframe.read` among those of a file, which may be untrusted."""
-    from fsframe.evaluation.study_plan import READING, of_texts
+    from fsframe.evaluation.study_plan import of_texts
+    from fsframe.table.reading_options import stored_types
 
     # Feature groups as a dict only: a path to a file of them could come from anybody.
-    kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
-    kinds["in_memory"] = (bool,)
+    kinds = {**stored_types(), "feature_groups": (dict,)}
     return {
         key: value
         for key, value in (reading.items() if isinstance(reading, dict) else ())

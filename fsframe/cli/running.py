@@ -37,7 +37,7 @@ from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.show.progress import MINUTE, Pace, ProgressBars
 from fsframe.system import STOPPING, signals_handled
-from fsframe.table.roles import with_further_files
+from fsframe.table.reading_options import with_further_files
 from fsframe.text import REMARKS_VARIABLE, clearing_progress, duration, facts, printable
 
 if TYPE_CHECKING:

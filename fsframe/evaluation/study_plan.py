@@ -29,7 +29,7 @@ from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import SETTLES
 from fsframe.table.read import read
-from fsframe.table.roles import ROLES, with_further_files
+from fsframe.table.reading_options import stored_types, with_further_files
 from fsframe.text import are_texts, did_you_mean, listed
 
 _EVALUATES = "cross-validation"
@@ -48,25 +48,6 @@ _SETTINGS: dict[str, tuple[Kind, Any]] = {
 """Key of a study file → kind and default of its value, for all keys except the tables."""
 
 _KEYS = ("tables", *_SETTINGS)
-READING: dict[str, tuple[type, ...]] = {
-    **{role.name: role.values for role in ROLES.values()},
-    "task": (str,),
-    "feature_groups": (dict, str),
-    "na": (list,),
-    "delimiter": (str,),
-    "decimal": (str,),
-    "encoding": (str,),
-    "dates": (str,),
-    "encode": (str,),
-    "missing_label": (str,),
-    "header": (bool,),
-    "transpose": (bool,),
-    "samples": (str,),
-    "labels": (str,),
-    "names": (str,),
-}
-"""Argument of `fsframe.read` that a study file may give for a table → types of its value."""
-
 _WORDS: dict[type, str] = {
     str: "a text",
     int: "a whole number",
@@ -396,15 +377,15 @@ def _from_one(key: Any) -> Any:
 
 
 def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:
-    reading = {}
+    reading, types = {}, stored_types()
     for name, value in options.items():
         if name in ("path", "name"):
             continue
-        kinds = READING.get(name, ())
+        kinds = types.get(name, ())
         if isinstance(value, str) and list in kinds and str not in kinds:
             value = [value]
-        if name not in READING:
-            known = ("path", "name", *READING)
+        if name not in types:
+            known = ("path", "name", *types)
             hint = did_you_mean(name, known) or f"; keys are {', '.join(known)}"
             faults.add(f"{key}.{name}", f"there is no such key{hint}")
         elif type(value) not in kinds or not of_texts(value):

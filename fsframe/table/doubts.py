@@ -17,13 +17,13 @@ from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
 from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
+from fsframe.table.reading_options import OPTIONS
 from fsframe.table.roles import ROLES, as_keys, shortened
 from fsframe.table.table_columns import Cells, Table
 from fsframe.table.text_file import is_number
 from fsframe.text import list_part
 
 _FEW, _MANY = 10, 20
-_OF_FRAMES = ("task", "dates", "encode", "missing_label")
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
@@ -227,7 +227,8 @@ def as_arguments(options: Mapping[str, Any]) -> str:
     >>> as_arguments({"drop": ["id", 3], "na": ["-9"], "ordinal": {"size": ("S", "M")}})
     "drop=['id', 3], ordinal={'size': ['S', 'M']}"
     """
-    given = {key: value for key, value in options.items() if key in ROLES or key in _OF_FRAMES}
+    of_files = {name for name, option in OPTIONS.items() if not option.of_frames}
+    given = {key: value for key, value in options.items() if key not in of_files}
     if "ordinal" in given:
         given["ordinal"] = {key: list(order) for key, order in given["ordinal"].items()}
     return ", ".join(f"{key}={value!r}" for key, value in given.items())
@@ -241,21 +242,18 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
     """
     words: list[str] = []
     for key, value in options.items():
-        if key == "transpose":
-            words += ["--transpose"] if value else []
-        elif key == "header":
-            words.append("--header" if value else "--no-header")
+        if isinstance(value, bool):
+            # Columns that are nominal by their kind are not options.
+            words += OPTIONS[key].switch(value) if key in OPTIONS else []
         elif key == "na":
             codes = value if isinstance(value, (list, tuple)) else [value]
             words += [word for code in codes for word in ("--na", str(code))]
-        elif key == "categorical" and value is True:
-            continue
         elif key == "ordinal":
             words += ["--ordinal", ",".join(starmap(_spelled_order, as_ordinal(value).items()))]
         elif isinstance(value, (list, tuple)):
             words += [f"--{key}", ",".join(list_part(spelled_key(one)) for one in value)]
-        elif key in ("label", "groups", "weight"):
-            words += [f"--{key}", spelled_key(value)]
+        elif key in ROLES and ROLES[key].given == "column":
+            words += [ROLES[key].option, spelled_key(value)]
         else:
             words += [f"--{key.replace('_', '-')}", str(value)]
     return words

@@ -36,7 +36,8 @@ from fsframe.table.kept_folders import (
     write_index,
 )
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.roles import Layout, side_roles, spelled_out
+from fsframe.table.reading_options import not_in_parts
+from fsframe.table.roles import Layout, spelled_out
 from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -63,22 +64,6 @@ BLOCK_BYTES = 1 << 26
 """Bytes of a block of rows, within a factor of √2; at least one row is read."""
 
 _ROWS_AT_A_TIME, _BYTES_AT_A_TIME = 512, 1 << 22
-
-_TEXT = "its columns have kinds already; leave it out"
-_MADE = "write the parts with these columns as numbers"
-_INSTEAD = {
-    "dates": _MADE,
-    "decimal": _TEXT,
-    "delimiter": _TEXT,
-    "encode": "write the parts with columns of 0 and 1, or use a method that takes nominal columns",
-    "encoding": _TEXT,
-    "header": _TEXT,
-    "in_memory": "to load a single file, give its path",
-    "ordinal": _MADE,
-    "samples": "write the parts with its columns",
-    "transpose": "write the parts with samples in rows",
-}
-"""Options that tables in parts do not support, and what to do instead."""
 
 _TRUE_OF_PARTS = (("decimal", "."), ("in_memory", False))
 
@@ -232,7 +217,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     RequestError
         If an option is given that tables in parts do not support.
     """
-    instead = _INSTEAD | {role.name: role.not_in_parts for role in side_roles()}
+    instead = not_in_parts()
     given_too = {key for key, value in roles.items() if value}
     given_too |= {key for key, said in form.said().items() if (key, said) not in _TRUE_OF_PARTS}
     wrong = [f"{key}: {instead[key]}" for key in sorted(given_too & instead.keys())]

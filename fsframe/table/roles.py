@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -20,7 +18,8 @@ AskedColumns = Mapping[str, Sequence[int]]
 Keys = str | int | Iterable[str | int]
 """One column or several, each by name or by position."""
 
-_POLARS = "fsframe.read(polars.read_parquet(…))"
+_LOAD = "load it by fsframe.read(polars.read_parquet(…))"
+_IN_MEMORY = f"methods that use it need the table in memory; {_LOAD}"
 _MANY = 10
 _GIVEN: dict[str, tuple[type, ...]] = {"column": (str, int), "columns": (list,), "name": (str,)}
 
@@ -58,7 +57,8 @@ class Role:
     digest : str
         For a side role: the word before its values in digests.
     not_in_parts : str
-        For a side role: why tables in parts do not support it, and what to do.
+        Why tables in parts do not support it, and what to do; empty if they do. Side roles are not
+        supported unless this says otherwise.
     """
 
     name: str
@@ -74,25 +74,12 @@ class Role:
     side: bool = False
     fact: str = attrs.Factory(lambda self: f"{self.word}: {{}}", takes_self=True)
     digest: str = attrs.Factory(lambda self: self.name, takes_self=True)
-    not_in_parts: str = "methods that use it need the table in memory; load it by " + _POLARS
+    not_in_parts: str = attrs.Factory(lambda self: _IN_MEMORY if self.side else "", takes_self=True)
 
     @property
     def option(self) -> str:
         """The option of commands."""
         return f"--{self.name.replace('_', '-')}"
-
-
-_FURTHER_FILES = ("feature_groups", "samples", "labels")
-
-
-def with_further_files(reading: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Arguments of `fsframe.read` with absolute paths of further files, relative to `folder`."""
-    given = {key: path for key, path in reading.items() if isinstance(path, str) and path}
-    files = [key for key in _FURTHER_FILES if key in given]
-    # It may also be a path inside the table's file.
-    if "names" in given and (folder / given["names"]).is_file():
-        files.append("names")
-    return {**reading, **{key: os.path.abspath(folder / given[key]) for key in files}}
 
 
 ROLES: dict[str, Role] = {}
@@ -105,7 +92,6 @@ def declare(role: Role) -> None:
 
 
 _KINDS = frozenset({"categorical", "ordinal"})
-_LOAD = f"load it by {_POLARS}"
 
 for _role in (
     Role(
@@ -159,6 +145,7 @@ for _role in (
     Role(
         name="ordinal", given="columns", word="ordinal column", verb="be ordinal",
         values=(list, dict), metavar="NAME[=LOW<…<HIGH],…",
+        not_in_parts="write the parts with these columns as numbers",
         help="Columns with ordered levels: size=S<M<L; without levels, in numeric order.",
     ),
 ):  # fmt: skip

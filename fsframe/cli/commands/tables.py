@@ -13,7 +13,6 @@ import click
 from fsframe.atomic import check_destination, place_file
 from fsframe.cli.options import (
     COUNT,
-    TABLE_FORM,
     form_options,
     overwrite_option,
     reading_arguments,
@@ -31,6 +30,7 @@ from fsframe.cli.run_file import (
 )
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import DataError, FsframeWarning, RequestError
+from fsframe.table.reading_options import OF_FORM
 from fsframe.text import counted, csv_text, listed, printable
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
 
     check_reader_of_run(record, source)
     form = {**stored_reading(record), **given}
-    form = {key: form[key] for key in TABLE_FORM if key in form}
+    form = {key: form[key] for key in OF_FORM if key in form}
     table = _without_second_names(read_table(source, **form), record)
     signs = [key for key in ("delimiter", "decimal") if key in form and key not in given]
     if signs and len(table.names) == 1 and not {*table.names} & {*record.feature_names}:
@@ -299,7 +299,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
         trained_on = table_of_run(record, source, **given)
     except DataError:
         # The new table alone may be written so.
-        further = {key: value for key, value in given.items() if key not in TABLE_FORM}
+        further = {key: value for key, value in given.items() if key not in OF_FORM}
         trained_on = table_of_run(record, source, **further)
     fitted = refit(record, trained_on, options["classifier"] or "").on_its_columns()
     features = record.feature_names
