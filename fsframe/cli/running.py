@@ -112,12 +112,18 @@ class Reporter:
             self._line.close()
 
 
-def requested_engine(
-    options: Mapping[str, Any],
-) -> contextlib.AbstractContextManager[execution.Engine | None]:
+@contextlib.contextmanager
+def requested_engine(options: Mapping[str, Any]) -> Iterator[execution.Engine | None]:
     """Context with the engine that the options of a command ask for, from `open_engine`."""
     names = ("engine", "workers", "scheduler", "patience")
-    return execution.open_engine(*(options.get(n) for n in names), mixed=bool(options.get("mixed")))
+    given = (options.get(name) for name in names)
+    # Results go to stdout; what an engine of a plugin prints as it opens must not mix with them.
+    with contextlib.ExitStack() as stack:
+        with contextlib.redirect_stdout(sys.stderr):
+            engine = stack.enter_context(
+                execution.open_engine(*given, mixed=bool(options.get("mixed")))
+            )
+        yield engine
 
 
 def this_command() -> str:
