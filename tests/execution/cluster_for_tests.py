@@ -105,7 +105,8 @@ class Cluster:
             forked.start()
             return forked
         importable = str(Path(__file__).with_name("importable"))
-        places = os.pathsep.join(place for place in (path, importable) if place)
+        usual = os.environ.get("PYTHONPATH", "")
+        places = os.pathsep.join(place for place in (path, importable, usual) if place)
         return Program(
             [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments],
             cwd=self.folder,

@@ -13,13 +13,15 @@ import attrs
 import numpy as np
 import pytest
 
+import fsframe as package
 from fsframe.chains.chain import Chain
+from fsframe.chains.request import stored_answer
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
 from fsframe.show.page import report_page
-from fsframe.storage import load_run
+from fsframe.storage import load_run, write_run
 from fsframe.table.dataset import Dataset
-from tests.command_line import Done
+from tests.command_line import Done, environment
 from tests.command_line import fsframe as fsframe_apart
 from tests.faults.forks import write_table
 from tests.same_process import fsframe as fsframe_here
@@ -148,7 +150,7 @@ def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
     process = subprocess.Popen(
         [*FSFRAME, *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(UNRULY)},
+        env=environment([UNRULY]),
         stdout=subprocess.PIPE,
         stderr=writing,
         text=True,
@@ -164,9 +166,8 @@ def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
 def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
     words = " ".join(["chain", "unruly:how=print", *AFTER, "--progress", "json"])
     line = f'"{sys.executable}" -m fsframe {words} 2>&-'
-    environ = {**os.environ, "PYTHONPATH": str(UNRULY)}
     done = subprocess.run(
-        line, shell=True, cwd=folder, env=environ, capture_output=True, timeout=300
+        line, shell=True, cwd=folder, env=environment([UNRULY]), capture_output=True, timeout=300
     )
     assert done.returncode == 0
     load_run(folder / "table.unruly_how=print-npfs_n=4_alpha=0.2_permutations=3.h5")
@@ -211,9 +212,6 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
 
 
 def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsframe):
-    import fsframe as package
-    from fsframe.errors import StoreError
-
     table, chain, limited = folder / "table.csv", "mim:top=3", 200_000_000
     words = ["chain", chain, "on", "table.csv", "--memory", str(limited), "-o"]
     first = package.select(chain, table, out=folder / "function.h5", memory=limited)
@@ -228,10 +226,6 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
 
 
 def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
-    import fsframe as package
-    from fsframe.errors import StoreError
-    from fsframe.storage import write_run
-
     out, table = folder / "run.h5", folder / "table.csv"
     record = package.select("mim:top=3", table, out=out)
     wanted = package.select("mim:top=3", table, memory=100_000_000).environment["request"]
@@ -248,12 +242,6 @@ def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
 
 
 def test_an_answer_of_other_software_is_not_shown(folder):
-    from fsframe.chains.chain import Chain
-    from fsframe.chains.request import stored_answer
-    from fsframe.errors import StoreError
-    from fsframe.storage import write_run
-    from fsframe.table.dataset import Dataset
-
     data = Dataset.from_arrays(np.random.default_rng(1).normal(size=(9, 3)), list("abcabcabc"))
     chain, out = Chain.parse("mim:top=2"), folder / "run.h5"
     chain.run(data, out=out)
