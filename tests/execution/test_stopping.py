@@ -335,12 +335,6 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
 
 
-def test_engines_give_one_result_on_the_command_line(folder):
-    chain = ["chain", "tiny:top=4", "npfs:n=6,permutations=3,alpha=0.2", "on", "table.csv"]
-    alone = digests(folder, *chain, "--no-out")
-    assert digests(folder, *chain, "--no-out", "--engine", "processes", "--workers", "1") == alone
-
-
 # Closing an engine ends it in bounded time, whatever has become of its workers
 
 

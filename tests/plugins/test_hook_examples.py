@@ -71,6 +71,12 @@ def test_the_page_shows_what_new_plugin_writes(name, kind):
     assert "docs/hooks.md" in files["README.md"]
 
 
+def test_the_page_names_every_hook_and_what_it_yields():
+    page = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
+    hooks = manager.HOOKS.items()
+    assert [hook for hook, what in hooks if f"| `{hook}` | `{what.__name__}` |" not in page] == []
+
+
 def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder):
     fsframe("table", "run.h5", "-o", "a.jsonl", cwd=folder, fakes=["fake_jsonl"], code=0)
     rows = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]

@@ -77,25 +77,12 @@ def test_version_1_reads_for_ever():
     assert run.stages[1].selection.pair_weights.matrix[0, 1] == 1.0617780292035146
 
 
-def test_version_2_reads_for_ever():
+def test_what_enters_no_digest_reads_for_ever():
     run = load_run(ARCHIVES / "run-v2.h5")
-    result = run.stages[0].selection
-    assert result.pair_weights.matrix[0, 1] == -0.2798095883820122
-    assert result.model["W"].tobytes() == result.pair_weights.matrix.tobytes()
-    assert result.model_columns == {"W": (0, 1), "sigma": ()}
+    assert run.stages[0].selection.model_columns == {"W": (0, 1), "sigma": ()}
     assert run.pairs[0] == (15, 24, 4.9161442940751865)
-
-
-def test_version_3_reads_for_ever():
-    run = load_run(ARCHIVES / "run-v3.h5")
-    impute, mim = (stage.selection for stage in run.stages)
-    assert impute.fill.tolist()[::2] == [-0.700625, 0.628625, 0.0]
-    assert mim.carried == {"fill", "donors"} and mim.donors is impute.donors
-    donors = run.donors
-    assert (donors.columns.tolist(), donors.times.tolist()) == ([0, 2, 4], [1, 0, 2, 1, 1, 3])
-    assert donors.nominal.tolist() == [False, False, True]
-    assert (donors.k, donors.standardize) == (2, True)
-    assert np.isnan(donors.rows[1, 0]) and donors.rows[:5, 2].tolist() == [0, 1, 2, 1, 0]
+    impute, mim = (stage.selection for stage in load_run(ARCHIVES / "run-v3.h5").stages)
+    assert mim.donors is impute.donors
 
 
 # The program as it will be when the format has one more version

@@ -59,21 +59,6 @@ def test_records_that_differ_in_a_warning_differ(record):
     assert first_difference(record, warned) == f"{record.stage_paths()[0]}/warnings"
 
 
-def test_the_answer_is_available(run_file):
-    loaded = load_run(run_file)
-    assert loaded.selected_names == ("f/g",)
-    assert loaded.pairs[0] == (2, 5, 0.5)
-    assert [stage.name for stage in loaded.stages] == ["mim", "immigrate", "npfs", "stranger/knn"]
-    assert list(loaded.digests()) == [
-        "/stages/00-mim",
-        "/stages/01-immigrate",
-        "/stages/02-npfs",
-        "/stages/03-knn",
-        "/result",
-        "/pair_tests",
-    ]
-
-
 def test_it_opens_where_no_plugin_is_installed(run_file):
     code = (
         "import sys; sys.modules['fsframe.registry'] = None\n"

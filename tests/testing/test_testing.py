@@ -403,8 +403,8 @@ def test_a_parameter_that_hides_a_method_of_its_estimator_is_found() -> None:
 
         score: float = param(1.0, real(), help="A number.")
 
-    result = failures(Hiding).values()
-    assert any("parameter score" in said and "rename it" in said for said in result), result
+    said = outcome_of("declarations_are_complete", Hiding).detail
+    assert "parameter score" in said and "rename it" in said
 
 
 def test_copies_are_not_compared_with_weights_where_a_method_says_why() -> None:

@@ -157,19 +157,15 @@ def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
     ends(interrupted, restart=True)
 
 
-def test_a_damaged_manifest_without_a_unit_is_in_nobodys_way(out):
-    folder = units_folder(out)
-    folder.mkdir()
-    (folder / "manifest").write_bytes(b"nothing")
-    ends(out)
-
-
-def test_a_run_that_finds_a_damaged_manifest_without_a_unit_writes_its_own(out):
+def test_a_damaged_manifest_without_a_unit_is_in_nobodys_way_and_replaced(out):
     folder = units_folder(out)
     folder.mkdir()
     (folder / "manifest").write_bytes(b"nothing")
     with Checkpoint.open(out, MANIFEST):
         assert Manifest.read(folder / "manifest") == MANIFEST
+    folder.mkdir(exist_ok=True)
+    (folder / "manifest").write_bytes(b"nothing")
+    ends(out)
 
 
 def test_a_second_run_on_one_run_file_learns_who_holds_it(out):

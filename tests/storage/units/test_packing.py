@@ -125,10 +125,10 @@ def test_a_changed_byte_gives_an_error_of_ours_or_other_values_never_a_crash(pla
     assert sum(array.nbytes for array in found.values()) <= len(SOUND)
 
 
-@pytest.mark.parametrize("length", range(0, len(SOUND), 7))
-def test_a_packet_cut_short_is_refused(length):
-    with pytest.raises(StoreError):
-        unpack(SOUND[:length])
+def test_a_packet_cut_short_is_refused():
+    for length in range(len(SOUND)):
+        with pytest.raises(StoreError):
+            unpack(SOUND[:length])
 
 
 def forged(header: object, *arrays: object, method: int = zipfile.ZIP_STORED) -> bytes:

@@ -212,14 +212,20 @@ def test_a_lock_left_by_a_dead_process_is_taken_even_if_its_number_is_in_use_aga
     FolderLock.take(tmp_path).release()
 
 
+@pytest.fixture
+def no_locks(monkeypatch):
+    """As on a file system that has none."""
+    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
+
+
 def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_path):
     leave_lock(tmp_path, host="elsewhere", boot="another", pid=77)
     with pytest.raises(StoreError, match=r"process 77 on elsewhere.*remove .*lock"):
         FolderLock.take(tmp_path)
 
 
-def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
-    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
+@pytest.mark.usefixtures("no_locks")
+def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path):
     lock = FolderLock.take(tmp_path)
     with pytest.raises(StoreError, match="in use by another run of this process"):
         FolderLock.take(tmp_path)
@@ -234,18 +240,12 @@ def test_a_lock_file_without_sense_that_nobody_holds_is_taken(tmp_path, content)
     FolderLock.take(tmp_path).release()
 
 
-def test_a_lock_of_another_container_is_respected_where_the_kernel_cannot_tell(
-    tmp_path, monkeypatch
-):
+@pytest.mark.usefixtures("no_locks")
+def test_processes_elsewhere_and_here_are_respected_where_the_kernel_cannot_tell(tmp_path):
+    # The number means another process in its container.
     leave_lock(tmp_path, host="container", pid=7)
-    # Where the file system has no locks: the number means another process there.
-    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
     with pytest.raises(StoreError, match=r"process 7 on container.*remove .*lock"):
         FolderLock.take(tmp_path)
-
-
-def test_a_process_of_this_machine_is_respected_where_there_are_no_locks(tmp_path, monkeypatch):
-    monkeypatch.setattr("fsframe.storage.checkpoint.lock_file", lambda descriptor: None)
     with subprocess.Popen(["sleep", "60"]) as other:
         leave_lock(tmp_path, pid=other.pid)
         # Its number may belong to another process by now, which nobody should kill.
