@@ -236,26 +236,15 @@ def test_a_plugin_that_is_not_blocked_is_imported():
     assert "was imported" in fsframe("plugins", fakes=["fake_blocked"]).err
 
 
-@pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " relif , blocked "])
-def test_a_blocked_plugin_is_not_imported(names):
-    row = row_of("blocked", "fake_blocked", FSFRAME_BLOCK=names)
+def test_a_blocked_plugin_is_not_imported():
+    env = {"FSFRAME_BLOCK": " relif , Fake_Blocked "}
+    row = row_of("blocked", "fake_blocked", **env)
     assert "was imported" not in row["err"]
     assert (row["status"], row["reason"]) == ("blocked", "blocked by FSFRAME_BLOCK")
     odd = "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?"
-    assert (odd in row["err"]) == ("relif" in names)
-    env = {"FSFRAME_BLOCK": names}
+    assert odd in row["err"]
     asked = fsframe("chain", "fake-blocked", "on", "x", fakes=["fake_blocked"], env=env, code=3)
     assert "blocked, blocked: blocked by FSFRAME_BLOCK" in asked.err
-
-
-def test_only_chosen_plugins_are_imported():
-    chosen = {"FSFRAME_PLUGINS": "sound, relief"}
-    done = fsframe("plugins", "--json", fakes=["fake_sound", "fake_blocked"], env=chosen)
-    assert "was imported" not in done.err
-    loaded = {row["name"] for row in done.json["plugins"] if row["status"] == "loaded"}
-    assert loaded == {"sound", "relief"}
-    reasons = {row["reason"] for row in done.json["plugins"] if row["status"] == "blocked"}
-    assert reasons == {"not among FSFRAME_PLUGINS"}
 
 
 def test_strict_stops_at_the_first_plugin_that_fails():
@@ -291,7 +280,8 @@ def test_without_any_plugin_the_program_still_answers():
     for command in ("--help", "methods", "plugins", "chain --help", "info"):
         fsframe(*command.split(), env=nothing, code=0)
     done = fsframe("plugins", "--json", fakes=["fake_blocked"], env=nothing)
-    assert {row["status"] for row in done.json["plugins"]} == {"blocked"}
+    told = {(row["status"], row["reason"]) for row in done.json["plugins"]}
+    assert told == {("blocked", "not among FSFRAME_PLUGINS")}
     assert "was imported" not in done.err
 
 

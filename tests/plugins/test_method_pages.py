@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 import fsframe
-from fsframe.chains.chain import Chain
 from fsframe.cli import cli
 from fsframe.params import format_value
 from tests.method_pages import PAGES, ROOT, page_of, section_of
@@ -163,19 +162,6 @@ def test_the_pages_show_a_command_for_every_margin_method():
     assert len(MARGIN) == 13
     called = {stage.partition(":")[0] for text in ON_PARKINSONS for stage in text.split()}
     assert set(MARGIN) <= called
-
-
-@pytest.mark.parametrize("text", ON_PARKINSONS)
-def test_a_command_runs_on_some_rows_of_the_shipped_table(text):
-    data = fsframe.read(ROOT / "examples" / "parkinsons.csv").take_rows(range(0, 195, 4))
-    # the length of a run is not what is tested
-    text = text.replace("npfs", "npfs:n=3").replace("bim", "bim:rounds=3")
-    text = text.replace("bim:rounds=3-vote", "bim-vote:rounds=3").replace("sigma=cv", "sigma=1")
-    chain = Chain.parse(text)
-    if chain.classifier is None:
-        assert chain.select(data).selected.size
-    else:
-        assert chain.fit(data).predict(data.X).shape == (49,)
 
 
 def test_the_noise_experiment_shows_what_its_page_says():

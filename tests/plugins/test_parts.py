@@ -21,7 +21,7 @@ from fsframe.method.run import Run
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import part_counts
 from fsframe_interactions.engine import bit_rows, screen
-from tests.grids import shortened
+from tests.grids import slow
 from tests.plugins.shared import CODES, divided, mixed_table
 
 
@@ -35,58 +35,54 @@ class Family:
     """By how much scores may differ from those of the table in memory."""
 
     chains: tuple[str, ...]
+    """Of each way of counting, drawing and keeping one."""
+    more: tuple[str, ...] = ()
+    """Chains of longer runs."""
     twins: int = 0
     roles: dict[str, str] = attrs.field(factory=dict)
 
 
-DRAWN = (
-    "relieff:m=10", "relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
-    "relieff:m=15,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=10,k=900",
-    "relieff:m=10,discrete_features=none", "relieff:m=10,discrete_features=all,top=3",
-)  # fmt: skip
 FAMILIES = {
-    "relief": Family(("kind", "person", "gap", "near"), 500, 1e-13, DRAWN, twins=30),
-    "relief of codes": Family(CODES, 500, 1e-13, DRAWN[:3], twins=30),
+    "relief": Family(
+        ("kind", "person", "gap", "near"), 500, 1e-13,
+        ("relieff:m=10", "relieff:m=15,weighting=distance,k=15",
+         "relieff:m=10,discrete_features=all,top=3"),
+        ("relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
+         "relieff:m=5000,k=2", "relieff:m=10,k=900", "relieff:m=10,discrete_features=none"),
+        twins=30,
+    ),
+    "relief of codes": Family(
+        CODES, 500, 1e-13, ("relief:m=30",), ("relieff:m=10", "relieff:m=20,k=3"), twins=30
+    ),
     "infotheory": Family(
         ("kind", "person", "near"), 200, 1e-11,
-        ("mim", "symmetric-uncertainty", "chi2", "fcbf", "mifs", "mrmr", "jmi", "cmim", "disr",
-         "icap", "cife", "condred", "betagamma", "jmim", "njmim", "jmi3:top=4",
-         "jmi:given=[code0],exclude=[far]", "mrmr:stop=positive", "cmim:constants=last",
-         "jmi:top=3,pairs=synergy", "mim:unit=nats", "mrmr:discretise=equal-frequency,bins=4",
-         "jmi:bins=40", "mim:discretise=freedman-diaconis", "mim:discretise=mdl",
-         "mim:discretise=none"),
+        ("fcbf", "jmi3:top=4", "jmi:given=[code0],exclude=[far]", "cmim:constants=last",
+         "jmi:top=3,pairs=synergy", "mrmr:discretise=equal-frequency,bins=4",
+         "mim:discretise=mdl"),
+        ("mim", "symmetric-uncertainty", "chi2", "mifs", "mrmr", "jmi", "cmim", "disr", "icap",
+         "cife", "condred", "betagamma", "jmim", "njmim", "mrmr:stop=positive", "mim:unit=nats",
+         "jmi:bins=40", "mim:discretise=freedman-diaconis", "mim:discretise=none"),
     ),
     "margin": Family(
         ("gap",), 4000, 1e-8,
-        ("im4e:prototypes=200", "im4e:prototypes=150,sigma=cv,folds=2",
-         "im4e:prototypes=150,standardize=no", "immigrate:prototypes=120,max_iter=3",
-         "immigrate:prototypes=120,max_iter=2,screen=1", "bim:prototypes=120,rounds=3"),
+        ("im4e:prototypes=200", "immigrate:prototypes=120,max_iter=2,screen=1",
+         "bim:prototypes=120,rounds=3"),
+        ("im4e:prototypes=150,sigma=cv,folds=2", "im4e:prototypes=150,standardize=no",
+         "immigrate:prototypes=120,max_iter=3"),
         roles={"groups": "person", "label": "y"},
     ),
     "interactions": Family(
         ("person", "near", "wide", "far"), bit_rows.ROW_BYTES, 0.0,
-        ("interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30",
-         "interactions:bins=5,max_levels=2,draws=30,keep=5", "interactions:top=3,keep=5",
-         "interactions:keep=20,draws=50",
-         "interactions:correction=by,draws=30"),
+        ("interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30,keep=5",
+         "interactions:top=3,keep=5"),
+        ("interactions", "interactions:bins=5,max_levels=2,draws=30",
+         "interactions:keep=20,draws=50", "interactions:correction=by,draws=30"),
     ),
 }  # fmt: skip
-CASES = [(family, text) for family, of in FAMILIES.items() for text in of.chains]
-KEPT = [
-    *(("relief", text) for text in ("relieff:m=10", "relieff:m=15,weighting=distance,k=15",
-      "relieff:m=10,discrete_features=all,top=3")),
-    ("relief of codes", "relief:m=30"),
-    *(("infotheory", text) for text in
-      ("fcbf", "cmim:constants=last", "jmi:given=[code0],exclude=[far]",
-       "jmi3:top=4", "jmi:top=3,pairs=synergy", "mrmr:discretise=equal-frequency,bins=4",
-       "mim:discretise=mdl")),
-    *(("margin", text) for text in
-      ("im4e:prototypes=200", "immigrate:prototypes=120,max_iter=2,screen=1",
-       "bim:prototypes=120,rounds=3")),
-    *(("interactions", text) for text in ("interactions:bins=5,max_levels=2,draws=30,keep=5",
-      "interactions:calibrate=0", "interactions:top=3,keep=5")),
-]  # fmt: skip
-"""Of each way of counting, drawing and keeping one."""
+CASES = [
+    *((family, text) for family, of in FAMILIES.items() for text in of.chains),
+    *(slow(family, text) for family, of in FAMILIES.items() for text in of.more),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -120,13 +116,13 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[fsf
     return made
 
 
-@pytest.mark.parametrize(("family", "text"), shortened(CASES, KEPT))
+@pytest.mark.parametrize(("family", "text"), CASES)
 def test_any_division_threads_and_memory_give_the_same_bits(family, text, tables):
     of, chain = FAMILIES[family], stage(family, text)
     whole, *parts = tables(family)
     expected = chain.select(whole, run=Run(entropy=2))
     # With the least memory that a drawn instance takes, nearly each takes a pass of its own.
-    scarce = (160 if text == DRAWN[0] else of.bytes_a_row) * whole.n_samples
+    scarce = (160 if text == "relieff:m=10" else of.bytes_a_row) * whole.n_samples
     found = [
         chain.select(data, run=Run(entropy=2, threads=threads, memory=memory))
         for data, threads, memory in zip(parts, (1, 2, 3), (1 << 30, 1 << 30, scarce), strict=True)

@@ -12,6 +12,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe.testing.tables import assert_equal
 from fsframe_infotheory.engine import bootstraps as engine
+from fsframe_infotheory.engine import encode
 from fsframe_infotheory.engine.discretise import (
     RULES,
     Bins,
@@ -22,7 +23,6 @@ from fsframe_infotheory.engine.discretise import (
     freedman_diaconis_edges,
     mdl_edges,
 )
-from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.methods.criteria import Mim
 from tests.grids import diagonal
 from tests.plugins.shared import GREEDY
@@ -190,8 +190,6 @@ def test_numeric_target_is_binned_and_said_to_be():
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
-    from fsframe_infotheory.engine import encode
-
     X, y = some_table(n=200, p=70)
     X[:, 30:35] = np.random.default_rng(9).integers(0, 30, (200, 5))
     a = select(name, X, y, top=9)
@@ -201,8 +199,6 @@ def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lazy_counting_finds_what_full_counting_finds(seed, monkeypatch):
-    from fsframe_infotheory.engine import encode
-
     X, y = some_table(n=150, p=80, seed=seed)
     monkeypatch.setattr(encode, "CHUNK_BYTES", 8 * 150 * 19)
     lazily = select("cmim", X, y, top=40)
@@ -285,7 +281,7 @@ def test_mdl_follows_the_published_inequality():
 def test_bins_applied_to_the_training_rows_are_the_codes_that_are_counted(rule):
     data = continuous()
     rule = Discretiser(rule=rule, edges=(-0.5, 0.5) if rule == "edges" else ())
-    encoded, bins = encode(data, rule)
+    encoded, bins = encode.encode(data, rule)
     codes = bins.apply(data.X)
     order = encoded.layout.order
     for j in range(data.n_features):

@@ -339,7 +339,7 @@ def test_an_interaction_is_found_and_reported_as_the_answers_own_test():
     assert tests.tests.of(2, 5)[1] < 0.05
     y = X[:, 2] * X[:, 5] + rng.normal(size=400)
     numeric = Chain.parse("mim:top=8 interactions-split").run(Dataset.from_arrays(X, y), seed=1)
-    assert sorted(numeric.selected.tolist())[:2] == [2, 5] or {2, 5} <= set(numeric.selected)
+    assert {2, 5} <= set(numeric.selected)
 
 
 def test_a_base_behind_stages_that_saw_all_rows_is_warned_of():

@@ -37,7 +37,7 @@ from fsframe_npfs.engine.nulls import (
     settled,
 )
 from fsframe_npfs.methods.npfs import Npfs
-from tests.grids import diagonal, examples, shortened, slow
+from tests.grids import examples, shortened, slow
 from tests.plugins.shared import people
 
 from .conftest import TinyMim, outcome, slides
@@ -292,13 +292,6 @@ def assert_as_in_the_reference(ranked: Any, name: str, seed: int, features: int,
             found = (critical, relevant.sum(), relevant[:15].sum())
             expected = (float(row["zcrit"]), int(row["selected"]), int(row["true_pos"]))
             assert found == expected, (seed, k, inequality)
-
-
-@pytest.mark.parametrize(("features", "fraction"), diagonal([50, 100, 250], [1.0, 0.75]))
-def test_every_seed_gives_the_reference_selection_at_500_bootstraps(features, fraction):
-    for seed in range(3):
-        ranked = reference_matrix(TinyMim(k=25), seed, features, fraction)
-        assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
 
 
 @pytest.mark.parametrize(

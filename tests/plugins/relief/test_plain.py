@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -16,7 +14,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows
-from tests.grids import examples, shortened, slow
+from tests.grids import examples
 
 from .conftest import method, read_scores
 
@@ -315,37 +313,3 @@ def test_scores_equal_those_of_other_programs(table, name, column, text):
     truth = read_scores(f"scores_{name}.csv")[column]
     scores = method(text).select(table(f"{name.rpartition('_')[0]}.csv")).scores
     np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
-
-
-# Pairs of features of which none has an effect alone (table in docs/methods)
-
-FIND_PAIRS = [
-    "relief", "relieff", "surf", "surfstar", "multisurf", "multisurfstar", "swrfstar", "relieved-f",
-    "iterative-relief:rounds=3", "vls:subset=10,rounds=6", "turf:base=multisurf,top=4,drop=0.25",
-]  # fmt: skip
-
-
-ALIKE = list(itertools.product(["2way", "_missing", "_3class"], FIND_PAIRS))
-KEPT = [("2way", "relief"), ("2way", "surfstar"), ("_missing", "relieff"),
-        ("_missing", "vls:subset=10,rounds=6"), ("_3class", "multisurf"),
-        ("_3class", "iterative-relief:rounds=3"),
-        ("2way", "turf:base=multisurf,top=4,drop=0.25")]  # fmt: skip
-"""Of each way of choosing neighbours one, and what goes over subsets and rounds."""
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        *shortened(ALIKE, KEPT),
-        ("_missing", "multisurf:missing=probability"),
-        *(slow("_missing", f"{text}:missing=probability")
-          for text in ("relieff", "surf", "surfstar", "swrfstar")),
-        *(("_continuous", text) for text in ("rrelieff", "multisurfstar")),
-        *(slow("_continuous", text)
-          for text in ("relieff", "surf", "multisurf", "surfstar", "swrfstar")),
-    ],
-)  # fmt: skip
-def test_an_interacting_pair_has_the_two_largest_scores(table, name, text):
-    data = table(f"gametes{name}.csv")
-    pair = [k for k, feature in enumerate(data.feature_names) if "P" in feature]
-    assert sorted(np.argsort(-method(text).select(data).scores)[:2]) == pair
