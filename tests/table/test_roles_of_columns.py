@@ -56,6 +56,16 @@ def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
     assert fsframe.selectors["chi2"]().select(data).scores == pytest.approx(chi2, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["mim", "chi2", "jmi"])
+def test_numbers_cut_at_quintiles_to_adjust_are_named_and_no_stratum_is_counted(confounded, name):
+    selection = fsframe.selectors[name]().select(confounded.with_roles(adjust=["f1", "f9"]))
+    fifths, bins = selection.warnings
+    assert fifths.startswith("adjusted within fifths of f1, in which features that follow it")
+    assert bins.startswith("all 7 columns were cut into bins")
+    few = fsframe.selectors[name]().select(confounded.with_roles(adjust="f9"))
+    assert few.warnings == ("all 8" + bins.removeprefix("all 7"),)
+
+
 # Of methods by themselves, and of what the covariates explain, the conformance suite sees to it.
 @pytest.mark.parametrize(
     "chain",

@@ -30,6 +30,7 @@ from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.methods.filter import (
     DEFAULT_COUNT,
     InformationFilter,
+    notes_on_strata,
     with_strata,
     without_last,
 )
@@ -148,15 +149,17 @@ class GreedyFilter(InformationFilter):
             )
         wide = with_strata(data)
         first = wide.feature_names[p]
-        method = attrs.evolve(self, given=(first, *self.given), top=self._count(p))
+        method = attrs.evolve(self, given=(first, *self.given), top=self._most(data))
         arrived = None if upstream is None else upstream.lift(np.arange(p), p + 1)
         selection = method._select(wide, arrived, run)
         kept = selection.selected[selection.selected != p]
-        selection = attrs.evolve(selection, selected=kept, tables=without_last(selection.tables, p))
+        selection = attrs.evolve(
+            selection,
+            selected=kept,
+            tables=without_last(selection.tables, p),
+            warnings=(*notes_on_strata(data), *selection.warnings),
+        )
         return selection.restrict(np.arange(p))
-
-    def _count(self, p: int) -> int | None:
-        return None if self.top is None else self.keep_count(p, DEFAULT_COUNT)
 
     @property
     def _kept(self) -> str:
