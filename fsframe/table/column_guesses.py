@@ -32,6 +32,7 @@ from fsframe.table.column_names import (
     names_people,
     names_samples,
     names_sources,
+    names_time_alone,
     names_times,
     says_unknown,
     tells_what_happened,
@@ -45,8 +46,10 @@ from fsframe.table.label_guess import (
     is_likely_label,
     looks_like_identifier,
     stretches_of_time,
+    tells_events,
 )
 
+_PLAIN = frozenset({"yes", "no", "true", "false"})
 _MANY, _CLASSES, _FEWEST_ROWS, _MOST_LEVELS = 20, 10, 20, 12
 
 
@@ -324,11 +327,16 @@ class Guesses:
         """Columns whose names tell an outcome, and which are not covariates."""
         beside = {c.column for c in self.covariates}
         timed = {time for time, _ in times_and_events(self.names)}
+        label = self.contents.columns[self.label]
+        # With a label such as recur and nonrecur, a time is that until it happened.
+        ends = label.kind == "text" and tells_events(label)
+        ends = ends and not _PLAIN & {text.lower() for text in label.examples}
         return [
             k
             for k, c in self._rest.items()
             if k not in beside and k not in self.prose
             if tells_what_happened(c.name, endpoint=c.different <= 2 or k in timed)
+            or (ends and names_time_alone(c.name))
         ]
 
     @cached_property

@@ -260,6 +260,16 @@ def names_duration(name: str) -> bool:
     return bool(set(name_words(name)) & (_UNITS | _TIMES))
 
 
+def names_time_alone(name: str) -> bool:
+    """Whether a column of that name tells a time, and no other word says of what.
+
+    >>> [names_time_alone(name) for name in ("time", "Survival (months)", "time_to_surgery")]
+    [True, True, False]
+    """
+    words = set(name_words(name))
+    return bool(words & _TIMES) and words <= _TIMES | _UNITS
+
+
 def tells_what_happened(name: str, endpoint: bool) -> bool:
     """Whether a column of that name tells an outcome, and so is not a feature of another outcome.
 

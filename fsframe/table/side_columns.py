@@ -262,12 +262,12 @@ def days_of_texts(values: Any, name: str) -> NDArray[Any]:
 
 _SEEN = frozenset({
     "1", "event", "dead", "deceased", "died", "death", "relapse", "relapsed", "recurrence",
-    "recurred", "progression", "progressed", "failure", "failed", "observed", "uncensored", "yes",
-    "true",
+    "recurred", "recur", "progression", "progressed", "failure", "failed", "observed",
+    "uncensored", "yes", "true",
 })  # fmt: skip
 _CENSORED = frozenset({
     "0", "censored", "alive", "living", "survived", "no event", "no relapse", "no recurrence",
-    "no progression", "disease free", "event free", "none", "no", "false",
+    "nonrecur", "no progression", "disease free", "event free", "none", "no", "false",
 })  # fmt: skip
 DOUBTED_EVENTS = "is it the other way round, as its name says?"
 """Part of the note on a column of events whose name denies what 1 means."""

@@ -234,3 +234,12 @@ def test_long_names_that_begin_alike_are_told_apart() -> None:
     frame = polars.DataFrame(X, names).with_columns(status=polars.Series(["ill", "well"] * 20))
     lines = str(fsframe.inspect(frame)).splitlines()
     assert [sum(f" week {k}" in line for line in lines) for k in range(3)] == [1, 1, 1]
+
+
+def test_the_time_until_a_label_that_tells_an_event_is_asked_about() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2)).round(2)
+    classes = polars.Series(["recur", "nonrecur"] * 20)
+    frame = polars.DataFrame(X, ["a", "b"]).insert_column(0, polars.Series("time", range(9, 49)))
+    for outcome, asked in ((classes, ["--drop time"]), (classes.replace("recur", "b"), [])):
+        told = fsframe.inspect(frame.with_columns(outcome=outcome), label="outcome")
+        assert [f.option for f in told.findings if "looks like an outcome" in f.what] == asked
