@@ -214,13 +214,14 @@ def _same_file(target: Path, other: _PathLike) -> bool:
         return False
 
 
-def existing_file(target: _PathLike, reasons: Sequence[str] = ()) -> StoreError:
+def existing_file(
+    target: _PathLike,
+    reasons: Sequence[str] = (),
+    instead: str = "choose another name, or allow replacing it (overwrite=True, --overwrite)",
+) -> StoreError:
     """The error for an existing file; `reasons` say why it is not what was asked for."""
     why = f", since {'; '.join(reasons)}" if reasons else ""
-    return StoreError(
-        f"{os.fspath(target)} already exists and was left unchanged{why}; choose another name, or "
-        "allow replacing it (overwrite=True, --overwrite)"
-    )
+    return StoreError(f"{os.fspath(target)} already exists and was left unchanged{why}; {instead}")
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fsframe.ask.options import Ask, classifier_text
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import Request, recorded_request
+from fsframe.chains.request import Request
 from fsframe.errors import DataError, GatheredErrors, RequestError, StoreError
 from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
@@ -21,8 +21,6 @@ from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.show.comparisons import check_kept, make_folder, run_file, write_comparison
 from fsframe.show.results import ComparisonResult
-from fsframe.storage import RunRecord, load_run
-from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (
     STUDY_FILE,
     StudyCell,
@@ -30,18 +28,19 @@ from fsframe.storage.study_file import (
     load_study,
     write_study,
 )
-from fsframe.storage.unit_files import Manifest
 
 
 def planned_requests(
     plan: StudyPlan,
     file: Callable[[StudyCell, str], Path | None] = lambda cell, chain: None,
     memory: int | None = None,
+    *,
+    mixed: bool = False,
 ) -> dict[StudyCell, Request]:
     """The request of every run of a plan, in the order in which they are computed.
 
     `file` returns the run file of a cell, whose chain it gets as text; `memory` is the limit of
-    each run, during which all tables are in memory.
+    each run, during which all tables are in memory, and `mixed` as for `Request`.
     """
     methods = [*plan.methods, *plan.beside.values()]
     places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
@@ -58,6 +57,7 @@ def planned_requests(
             path=table.path or "",
             source=table.source or str(table.path or ""),
             memory=memory,
+            mixed=mixed,
             other_tables=held - table.data.nbytes,
             part=f"run {number} of {len(cells)}",
         )
@@ -68,8 +68,6 @@ def _run_plan(
     plan: StudyPlan,
     requests: Mapping[StudyCell, Request],
     ask: Ask,
-    *,
-    mixed: bool,
     tell: Callable[[str], None],
 ) -> StudyRecord:
     """The study with all its runs, verified if they are in a file already, else computed by `ask`.
@@ -82,7 +80,7 @@ def _run_plan(
     for cell, request in requests.items():
         on_all = beside[cell.chain - len(plan.methods)] if _is_beside(plan, cell) else None
         try:
-            record = None if request.out is None else _finished(request, mixed)
+            record = request.answer()
             if record is None and on_all is not None:
                 for problem in request_problems([on_all], request.data, [request.seed]):
                     raise problem
@@ -214,42 +212,12 @@ def compare_on(
         if not overwrite:
             check_kept(folder, [table.name for table in plan.tables], chains[: len(plan.methods)])
         make_folder(folder)
-    requests = planned_requests(plan, file, memory)
+    requests = planned_requests(plan, file, memory, mixed=mixed)
     before([each for cell, each in requests.items() if not _is_beside(plan, cell)])
-    result = ComparisonResult(record=_run_plan(plan, requests, ask, mixed=mixed, tell=tell))
+    result = ComparisonResult(record=_run_plan(plan, requests, ask, tell))
     if folder is not None:
         write_comparison(result.comparison, folder)
     return result
-
-
-def _finished(asked: Request, mixed: bool) -> RunRecord | None:
-    """The finished run in the file of a request; None if there is no such file.
-
-    Raises
-    ------
-    StoreError
-        If the file holds another run, or, unless `mixed`, one of another kind of processor.
-    """
-    assert asked.out is not None
-    path = Path(asked.out)
-    if not path.exists():
-        return None
-    record = load_run(path)
-    now = Manifest.of(asked.chain, asked.data, asked.seed, memory=asked.chosen_route())
-    reasons = recorded_request(record).differences(now, mixed=True)
-    if reasons:
-        raise StoreError(
-            f"{path} is the result of another request: {'; '.join(reasons)}; choose another "
-            "folder with --out"
-        )
-    changed = [] if mixed else numeric_differences(record.environment, fingerprint())
-    if changed:
-        raise StoreError(
-            f"{path} was computed with {'; '.join(changed)}; results computed here may differ in "
-            "the last bits. Run compare where it was started, choose another folder with --out, "
-            "or accept both (--mixed)"
-        )
-    return record
 
 
 def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
@@ -315,8 +283,8 @@ def run_study(
 
     if work is not None:
         make_folder(work)
-    requests = planned_requests(plan, file, memory)
-    record = _run_plan(plan, requests, ask, mixed=mixed, tell=tell)
+    requests = planned_requests(plan, file, memory, mixed=mixed)
+    record = _run_plan(plan, requests, ask, tell)
     if folder is None or work is None:
         return record
     files = {cell: Path(str(requests[cell].out)) for cell in record.runs}

@@ -417,12 +417,8 @@ def _run_chain(
     """Run a chain on a table and return the result, for `function`, which the user called."""
     about_table, about_run = table_options(function, options)
     table, source = table_of(data, label, groups, about_table)
-    overwrite = about_run.get("overwrite", False)
+    request = Request(chain=chain, data=table, seed=seed, out=out, path=source, source=source)
     with asking(function.__name__, about_run) as ask:
-        request = Request(
-            chain=chain, data=table, seed=seed, out=out, path=source, source=source,
-            overwrite=overwrite,
-        )  # fmt: skip
         return as_result(ask(request))
 
 

@@ -11,7 +11,6 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import attrs
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -183,14 +182,9 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
             if request.part:
                 bars.begin_part(request.part)
             what = f"{str(request.chain)!r}, …, seed={request.seed}{limit}"
-            request = attrs.evolve(
-                request,
-                command=f"fsframe.{function}({what})",
-                memory=memory,
-                threads=options.get("threads"),
-                restart=options.get("restart", False),
-                mixed=options.get("mixed", False),
-            )
+            # Of several runs, only the table of their results is replaced.
+            limits = {**options, "overwrite": not request.part and options.get("overwrite")}
+            request = request.within(limits, f"fsframe.{function}({what})")
             answer = request.answer()
             if answer is not None:
                 return answer

@@ -51,7 +51,7 @@ from fsframe.registry import Offer, in_stage, observers, selectors
 from fsframe.registry.registry import stage_words
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.checkpoint import Checkpoint
-from fsframe.storage.encoding import fingerprint, release
+from fsframe.storage.encoding import NUMERIC_LIBRARIES, NUMERIC_PARTS, fingerprint, release
 from fsframe.storage.unit_bytes import pack_selections, unpack_selections
 from fsframe.storage.unit_files import SOFTWARE, Manifest, Unit, call_key, providers, software
 from fsframe.storage.write import check_run_name
@@ -436,8 +436,16 @@ class Request:
             other_tables=self.other_tables, route=self.route,
         )  # fmt: skip
 
+    def within(self, options: Mapping[str, Any], command: str) -> Request:
+        """The request of `command`, with the limits that are among its options."""
+        limits: dict[str, Any] = {name: options.get(name) for name in ("memory", "threads")}
+        limits |= {name: bool(options.get(name)) for name in ("overwrite", "restart", "mixed")}
+        return attrs.evolve(self, command=command, **limits)
+
     def answer(self) -> RunRecord | None:
         """The result, if `out` holds it already; None if it has to be computed.
+
+        That of one of several runs must come from the same kind of processor, unless `mixed`.
 
         Raises
         ------
@@ -446,16 +454,19 @@ class Request:
         """
         if self.out is None or self.overwrite or self.restart:
             return None
-        record = stored_answer(self.out, self.chain, self.seed, apart_from=self._tables())
-        if record is None:
-            return None
-        asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
-        reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
-        request = record.environment.get("request")
-        if not isinstance(request, Mapping) or request.get("sha256") != asked.identity:
-            reasons = reasons or ["it was not made by this request"]
-        if reasons:
-            raise existing_file(self.out, reasons)
+        several = bool(self.part)
+
+        def asked(_: Manifest) -> Manifest:
+            manifest = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
+            return manifest if several else attrs.evolve(manifest, numerics={})
+
+        mixed = self.mixed if several else None
+        record = _stored(self.out, asked, self._tables(), mixed=mixed)
+        if record is not None and not several:
+            request = record.environment.get("request")
+            identity = request.get("sha256") if isinstance(request, Mapping) else ""
+            if identity != asked(recorded_request(record)).identity:
+                raise existing_file(self.out, ["it was not made by this request"])
         return record
 
     def _tables(self) -> list[str | os.PathLike[str]]:
@@ -616,25 +627,53 @@ def stored_answer(
     StoreError
         If `out` holds the result of another request, or cannot be written.
     """
+
+    def asked(recorded: Manifest) -> Manifest:
+        return attrs.evolve(
+            recorded, chain=str(chain), seed=seed, software=software(chain), numerics={}
+        )
+
+    return _stored(out, asked, apart_from)
+
+
+def _stored(
+    out: str | os.PathLike[str],
+    asked: Callable[[Manifest], Manifest],
+    apart_from: Iterable[str | os.PathLike[str] | None],
+    *,
+    mixed: bool | None = None,
+) -> RunRecord | None:
+    """The run at `out`, if it answers the request that `asked` makes of the recorded one.
+
+    None if there is no file. `mixed` is None unless it is the file of one of several runs, which
+    `overwrite` does not replace.
+    """
     if not os.path.lexists(out):
         check_destination(out, apart_from=apart_from)
         return None
     try:
         record = load_run(out)
     except StoreError:
-        check_destination(out, apart_from=apart_from)
-        return None
+        if mixed is None:
+            check_destination(out, apart_from=apart_from)
+        raise
     recorded = recorded_request(record)
-    asked = attrs.evolve(recorded, chain=str(chain), seed=seed, software=software(chain))
-    reasons = recorded.differences(asked)
-    if reasons:
+    wanted = asked(recorded)
+    reasons = recorded.differences(wanted, mixed=bool(mixed))
+    if reasons and mixed is None:
         raise existing_file(out, reasons)
+    if reasons:
+        instead = "choose another folder (--out, out=)"
+        if not recorded.differences(wanted, mixed=True):
+            instead += ", or accept results of both processors (--mixed, mixed=True)"
+        raise existing_file(out, reasons, instead)
     return record
 
 
 def recorded_request(record: RunRecord) -> Manifest:
     """The request that a run answered, as far as its file records it."""
     environment = dict(record.environment)
+    numerics = (*NUMERIC_PARTS, *NUMERIC_LIBRARIES)
     versions = {"python": ".".join(str(environment.get("python", "")).split(".")[:2])}
     for name, version in environment.items():
         if name in SOFTWARE or name.startswith(("plugin ", "class ")):
@@ -645,6 +684,7 @@ def recorded_request(record: RunRecord) -> Manifest:
         sha256=record.data.sha256,
         memory=memory_route(record) or 0,
         software=versions,
+        numerics={name: environment[name] for name in numerics if name in environment},
     )
 
 

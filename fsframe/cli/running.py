@@ -137,24 +137,14 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     `options` are those of `engine_options` and, if the command has them, ``overwrite`` and
     ``threads``.
     """
-    memory = options.get("memory")
     # With absolute paths, since the run may be continued in another folder.
     reading = with_further_files(request.data.reading, Path())
     details = {
         "path": os.path.abspath(request.path),
-        "limit": str(memory or ""),
+        "limit": str(options.get("memory") or ""),
         "reading": json.dumps(reading),
     }
-    return attrs.evolve(
-        request,
-        command=this_command(),
-        memory=memory,
-        threads=options.get("threads"),
-        overwrite=bool(options.get("overwrite")),
-        restart=bool(options.get("restart")),
-        mixed=bool(options.get("mixed")),
-        details=details,
-    )
+    return attrs.evolve(request.within(options, this_command()), details=details)
 
 
 def run_request(

@@ -223,10 +223,16 @@ def test_compare_refuses_a_folder_of_another_protocol(folder):
     def refused(more: str, said: str) -> None:
         assert said in ran(f"{COMPARE} {more}", code=5).err
 
-    refused("--out cmp --seed 5", "another request: its seed is 0, not 5")
+    refused("--out cmp --seed 5", "since its seed is 0, not 5; choose another folder (--out")
     refused("--out cmp --memory 300MB", "of memory beside the table")
     path = sorted(Path("cmp").glob("toy.*.h5"))[0]
     record = load_run(path)
+    elsewhere = {**record.environment, "blas": "another"}
+    write_run(path, attrs.evolve(record, environment=elsewhere), overwrite=True)
+    refused("--out cmp", "or accept results of both processors (--mixed")
+    ran(f"{COMPARE} --out cmp --mixed", code=0)
+    path.write_bytes(path.read_bytes()[:-9])
+    refused("--out cmp", "cut short")
     older = {**record.environment, "fsframe": "0.0"}
     write_run(path, attrs.evolve(record, environment=older), overwrite=True)
     refused("--out cmp --mixed", "started with fsframe 0.0")
