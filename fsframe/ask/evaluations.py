@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from fsframe.ask.options import Ask, classifier_text
@@ -20,7 +21,8 @@ from fsframe.evaluation.study_plan import StudyPlan, StudyTable, as_chain, reque
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.show.comparisons import check_kept, make_folder, run_file, write_comparison
-from fsframe.show.results import ComparisonResult
+from fsframe.show.page import check_study_folder, write_folder
+from fsframe.show.results import ComparisonResult, StudyResult
 from fsframe.storage.study_file import (
     STUDY_FILE,
     StudyCell,
@@ -220,7 +222,7 @@ def compare_on(
     return result
 
 
-def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
+def _finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
     """The finished study in `folder`; None if there is none.
 
     Raises
@@ -253,65 +255,66 @@ def run_study(
     mixed: bool = False,
     tell: Callable[[str], None] = lambda text: None,
     placed: Callable[[Path], None] = lambda path: None,
-) -> StudyRecord:
-    """Compute every unfinished run of a study, and return all its runs.
+) -> StudyResult:
+    """Read a study if it is finished, else compute its unfinished runs; write its tables and texts.
 
     Parameters
     ----------
     ask : callable
         Computes a run.
     folder : Path, optional
-        Folder that holds finished runs until all of them are in one file. Those of an earlier call,
-        also before the study was changed, are verified and not computed again; they may come from
-        another kind of processor only with `mixed`. Another finished study in the folder is
-        replaced only with `overwrite`.
+        Folder of the study; without it nothing is written. It holds finished runs until all of them
+        are in one file. Those of an earlier call, also before the study was changed, are verified
+        and not computed again; they may come from another kind of processor only with `mixed`.
+    overwrite : bool
+        Whether a study in the folder is computed again, or replaced, and files that no study has
+        written are replaced.
     tell : callable
         Called with a message for a classifier that refuses a table, or a file that cannot be
         removed.
     placed : callable
-        Called with the path of the study file as soon as it exists.
+        Called with the path of the study file as soon as it is written.
 
     Raises
     ------
     StoreError
         If files in the folder belong to another study.
     """
-    work = folder and folder / "cells"
-
-    def file(cell: StudyCell, chain: str) -> Path | None:
-        return work and work / _cell_file(plan, cell, chain)
-
-    if work is not None:
+    if folder is None:
+        return StudyResult(record=_run_plan(plan, planned_requests(plan, memory=memory), ask, tell))
+    check_study_folder(folder, plan, overwrite=overwrite)
+    record = None if overwrite else _finished_study(folder, plan)
+    if record is None:
+        work, target = folder / "cells", folder / STUDY_FILE
         make_folder(work)
-    requests = planned_requests(plan, file, memory, mixed=mixed)
-    record = _run_plan(plan, requests, ask, tell)
-    if folder is None or work is None:
-        return record
-    files = {cell: Path(str(requests[cell].out)) for cell in record.runs}
-    images = {cell: path.read_bytes() for cell, path in files.items()}
-    target = folder / STUDY_FILE
-    write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
-    placed(target)
-    record = load_study(target)
-    try:
-        _remove_cells(work, files.values())
-    except OSError as error:
-        tell(
-            f"{target} is written; {work} is no longer needed but cannot be removed: "
-            f"{error.strerror}"
-        )
-    return record
+        requests = planned_requests(plan, partial(_cell_file, work, plan), memory, mixed=mixed)
+        runs = _run_plan(plan, requests, ask, tell).runs
+        files = {cell: Path(str(requests[cell].out)) for cell in runs}
+        images = {cell: path.read_bytes() for cell, path in files.items()}
+        write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
+        placed(target)
+        record = load_study(target)
+        try:
+            _remove_cells(work, files.values())
+        except OSError as error:
+            tell(
+                f"{target} is written; {work} is no longer needed but cannot be removed: "
+                f"{error.strerror}"
+            )
+    result = StudyResult(record=record)
+    write_folder(record, result.comparisons, folder, overwrite=overwrite)
+    return result
 
 
-def _cell_file(plan: StudyPlan, cell: StudyCell, chain: str) -> str:
-    """The name of the run file of a cell until the study is finished.
+def _cell_file(work: Path, plan: StudyPlan, cell: StudyCell, chain: str) -> Path:
+    """The run file of a cell until the study is finished.
 
-    It depends on the run alone, so that a study that was changed meanwhile finds the runs that it
-    still has, and takes no other for one of them.
+    Its name depends on the run alone, so that a study that was changed meanwhile finds the runs
+    that it still has, and takes no other for one of them.
     """
     table = plan.tables[cell.table]
     asked = [table.name, table.data.sha256, chain, plan.seeds[cell.seed]]
-    return f"{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32]}.h5"
+    return work / f"{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32]}.h5"
 
 
 def _remove_cells(work: Path, files: Iterable[Path]) -> None:

@@ -15,11 +15,9 @@ from fsframe.ask.evaluations import (
     compare_on,
     compared_methods,
     comparison_plan,
-    finished_study,
     run_study,
 )
 from fsframe.ask.options import (
-    Ask,
     Options,
     RunOptions,
     TableOptions,
@@ -41,7 +39,6 @@ from fsframe.registry import classifiers as known_classifiers
 from fsframe.show.comparisons import check_folder
 from fsframe.show.inspection import inspect_table
 from fsframe.show.inspection_display import Inspection
-from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposals_for
 from fsframe.show.results import (
     ComparisonResult,
@@ -522,21 +519,7 @@ def study(
         else:
             plan = _plan(data, roles, lists, single)
         folder = None if out is None else Path(os.path.abspath(out))
-        return _run_plan(plan, ask, folder, about_run)
-
-
-def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOptions) -> StudyResult:
-    limits, record = _limits(options), None
-    overwrite = limits["overwrite"]
-    if folder is not None:
-        check_study_folder(folder, plan, overwrite=overwrite)
-        record = None if overwrite else finished_study(folder, plan)
-    if record is None:
-        record = run_study(plan, ask, folder, **limits, tell=remark)
-    result = StudyResult(record=record)
-    if folder is not None:
-        write_folder(record, result.comparisons, folder, overwrite=overwrite)
-    return result
+        return run_study(plan, ask, folder, **_limits(about_run), tell=remark)
 
 
 def _limits(options: RunOptions) -> dict[str, Any]:

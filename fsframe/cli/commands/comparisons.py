@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -44,7 +46,7 @@ from fsframe.show.comparisons import comparison_lines, comparison_object
 if TYPE_CHECKING:
     from fsframe.chains.request import Request
     from fsframe.evaluation.study_plan import StudyPlan
-    from fsframe.storage.study_file import StudyRecord
+    from fsframe.show.results import StudyResult
 
 
 _LIMITS = ("overwrite", "memory", "mixed")
@@ -258,31 +260,31 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
-    from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
-    from fsframe.show.page import check_study_folder
-    from fsframe.storage.study_file import STUDY_FILE, load_study
+    from fsframe.show.page import write_folder
+    from fsframe.show.results import load_study
 
     path = Path(os.path.abspath(file))
+    # Before anything is read, since it says where remarks go.
     reporter = Reporter(options)
     if path.suffix == ".zip":
-        record = load_study(path)
-        _finish(record, _folder(options), options)
-        return
-    plan = read_plan(path)
-    folder = _folder(options) or path.parent / plan.name
-    if options["dry_run"]:
-        say_lines(_plan_lines(plan))
-        return
-    check_study_folder(folder, plan, overwrite=options["overwrite"])
-    tables = [table.path for table in plan.tables if table.path is not None]
-    check_log(options["log"], [path, *tables], folder)
-    answer = None if options["overwrite"] else finished_study(folder, plan)
-    if answer is not None:
-        reporter.note(
-            f"{folder / STUDY_FILE} already holds the results of this study, which are shown"
-        )
-    _finish(answer or _run(plan, folder, options, reporter), folder, options)
+        folder, result = _folder(options), load_study(path)
+        if folder is not None:
+            comparisons, overwrite = result.comparisons, options["overwrite"]
+            write_folder(result.record, comparisons, folder, overwrite=overwrite)
+    else:
+        plan = read_plan(path)
+        if options["dry_run"]:
+            say_lines(_plan_lines(plan))
+            return
+        folder = _folder(options) or path.parent / plan.name
+        tables = [table.path for table in plan.tables if table.path is not None]
+        check_log(options["log"], [path, *tables], folder)
+        result = _run(plan, folder, options, reporter)
+    show_study(result, as_json=options["as_json"], folder=folder and str(folder))
+    if folder is not None and not options["as_json"]:
+        say()
+        say(f"folder: {os.path.relpath(folder)}")
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
@@ -308,40 +310,29 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield f"measures: {', '.join(plan.measures)}"
 
 
-def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyRecord:
+def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyResult:
     from fsframe.ask.evaluations import run_study
+    from fsframe.storage.study_file import STUDY_FILE
 
     REPEATABLE.append(this_command())
-    with requested_engine(options) as engine:
-        answer = _runner(options, reporter, engine)
+    target = str(folder / STUDY_FILE)
+    with contextlib.ExitStack() as opened:
+
+        @functools.cache
+        def runner() -> Callable[[Request], storage.RunRecord]:
+            # Only now: a finished study needs no workers.
+            return _runner(options, reporter, opened.enter_context(requested_engine(options)))
 
         def ask(asked: Request) -> storage.RunRecord:
-            return answer(attrs.evolve(asked, source=Path(asked.path).name))
+            return runner()(attrs.evolve(asked, source=Path(asked.path).name))
 
-        def placed(target: Path) -> None:
+        def placed(_: Path) -> None:
             # The study file contains the runs, whose own files are removed.
             WRITTEN.clear()
-            WRITTEN[str(target)] = None
+            WRITTEN[target] = None
 
-        return run_study(
-            plan,
-            ask,
-            folder,
-            **{name: options[name] for name in _LIMITS},
-            tell=reporter.note,
-            placed=placed,
-        )
-
-
-def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
-    """Write the tables of a finished study, and show it."""
-    from fsframe.show.page import write_folder
-    from fsframe.show.results import StudyResult
-
-    result = StudyResult(record=record)
-    if folder is not None:
-        write_folder(record, result.comparisons, folder, overwrite=options["overwrite"])
-    show_study(result, as_json=options["as_json"], folder=folder and str(folder))
-    if folder is not None and not options["as_json"]:
-        say()
-        say(f"folder: {os.path.relpath(folder)}")
+        limits = {name: options[name] for name in _LIMITS}
+        result = run_study(plan, ask, folder, **limits, tell=reporter.note, placed=placed)
+    if target not in WRITTEN:
+        reporter.note(f"{target} already holds the results of this study, which are shown")
+    return result
