@@ -398,7 +398,7 @@ def compare(
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
             check_folder(folder, [table.path for table in plan.tables if table.path is not None])
-        return compare_on(plan, ask, folder, **_limits(about_run))
+        return compare_on(plan, ask, folder, **_limits(about_run), tell=remark)
 
 
 def _run_chain(

@@ -278,6 +278,16 @@ def test_results_are_saved_read_and_not_computed_twice(tmp_path, data, studied, 
         fsframe.select("mim:top=2,bins=3", data, out=out, seed=1)
 
 
+def test_a_comparison_says_which_classifier_does_not_take_all_features(data, capsys):
+    gaps = data.X.copy()
+    gaps[3, 1] = np.nan
+    holey = fsframe.Dataset.from_arrays(gaps, data.y, name="holey")
+    chains = ["mim:top=1,missing=pairwise,bins=3 knn", "impute mim:top=1,bins=3 margin"]
+    result = fsframe.compare(chains, holey, folds=3, repeats=1)
+    assert "knn on all features of holey: knn does not take missing" in capsys.readouterr().err
+    assert set(result.comparison.all_features) == {"knn", "impute margin"}
+
+
 def test_a_comparison_continues_in_its_folder(tmp_path, data, compared, monkeypatch):
     chains = [CHAIN, "mim:top=4,bins=3 knn:k=3"]
     fsframe.compare(chains, data, folds=4, repeats=2, out=tmp_path / "kept")
