@@ -154,7 +154,11 @@ def comparison_plan(
             found.append(table := read())
             for problem in request_problems(methods, table.data, [seed]):
                 errors.found.append(type(problem)(f"{table.name}: {problem}"))
-    errors.end()
+    # Whole messages are told once: two tables may share lines of them, such as suggestions.
+    told = {str(error): error for error in errors.found}
+    if told:
+        first, *others = told.values()
+        raise type(first)("\n".join(told)) if others else first
     names = [table.name for table in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
