@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -285,15 +284,12 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
     Commands are the words `given` with further options, if the click command `command`, which was
     called, takes `--label`.
     """
-    from fsframe.table.doubts import as_words, in_order
+    from fsframe.table.doubts import as_settings, as_words, in_order
 
     command = getattr(command, "last", command)
     if any(parameter.name == "label" for parameter in getattr(command, "params", ())):
         return [shlex.join(["fsframe", *given, *as_words(in_order(way))]) for way in error.ways]
-    return [
-        "; ".join(f"{key} = {json.dumps(value)}" for key, value in way.items())
-        for way in error.ways
-    ]
+    return list(map(as_settings, error.ways))
 
 
 def _list(text: str | None) -> tuple[str, ...]:

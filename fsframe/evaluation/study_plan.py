@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import tomllib
@@ -27,7 +26,7 @@ from fsframe.params import text as any_text
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import SETTLES
+from fsframe.table.doubts import SETTLES, as_settings
 from fsframe.table.read import read
 from fsframe.table.reading_options import stored_types, with_further_files
 from fsframe.text import are_texts, did_you_mean, listed
@@ -343,7 +342,7 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
         except UntidyTableError as error:
             faults.add(f"{key}.path", error.problem.removesuffix(SETTLES))
             for way in error.ways:
-                faults.add(key, f"what would settle it: {_as_keys(way)}")
+                faults.add(key, f"what would settle it: {as_settings(way)}")
             continue
         except FsframeError as error:
             faults.add(f"{key}.path", error)
@@ -356,24 +355,6 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
             faults.add(f"{key}.name", f"two tables are called {name!r}; give them names")
         tables.append(StudyTable(name=name, key=key, data=data, path=path))
     return tuple(tables)
-
-
-def _as_keys(way: Mapping[str, Any]) -> str:
-    """Arguments of `fsframe.read` as keys of a study file, where columns are numbered from 1."""
-    return "; ".join(f"{key} = {_as_toml(value)}" for key, value in way.items())
-
-
-def _as_toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        pairs = (f"{json.dumps(str(_from_one(k)))} = {_as_toml(v)}" for k, v in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_as_toml, value))}]"
-    return json.dumps(_from_one(value), ensure_ascii=False)
-
-
-def _from_one(key: Any) -> Any:
-    return key + 1 if type(key) is int else key
 
 
 def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:

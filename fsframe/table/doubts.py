@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
@@ -213,7 +214,7 @@ def in_short(
 
 def spelled_key(key: str | int) -> str:
     """A column as an option names it: by name, or by number from 1."""
-    return key if isinstance(key, str) else str(key + 1)
+    return str(_from_one(key))
 
 
 def in_order(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,6 +233,28 @@ def as_arguments(options: Mapping[str, Any]) -> str:
     if "ordinal" in given:
         given["ordinal"] = {key: list(order) for key, order in given["ordinal"].items()}
     return ", ".join(f"{key}={value!r}" for key, value in given.items())
+
+
+def as_settings(options: Mapping[str, Any]) -> str:
+    """Arguments of `fsframe.read` as keys of a study file, where columns are numbered from 1.
+
+    >>> as_settings({"label": 3, "ordinal": {0: ("S", "M")}})
+    'label = 4; ordinal = {"1" = ["S", "M"]}'
+    """
+    return "; ".join(f"{key} = {_as_toml(value)}" for key, value in options.items())
+
+
+def _as_toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = (f"{json.dumps(str(_from_one(k)))} = {_as_toml(v)}" for k, v in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    return json.dumps(_from_one(value), ensure_ascii=False)
+
+
+def _from_one(key: Any) -> Any:
+    return key + 1 if type(key) is int else key
 
 
 def as_words(options: Mapping[str, Any]) -> list[str]:

@@ -247,6 +247,14 @@ def test_compare_tells_problems_of_all_tables_before_it_computes(folder, nothing
     assert done.code == 4 and "small: classes with fewer members" in done.err
     # What cannot even be read is told with the rest.
     assert "alone.csv: classes with a single member" in done.err and "other.csv" not in done.err
+    # Each table has its suggestions, with columns numbered as in a study file.
+    values = np.random.default_rng(0).random((30, 3)).tolist()
+    lines = [f"{a},{'xy'[row % 2]},{b},{c}\n" for row, (a, b, c) in enumerate(values)]
+    for name in ("p.csv", "q.csv"):
+        Path(name).write_text("".join(lines))
+    done = ran("compare 'mim:top=1 knn' 'mim:top=2 knn' on p.csv q.csv")
+    assert done.code == 4 and done.err.count("  label = 2\n") == 2
+    assert ran("chain mim on p.csv").err.count("--label 2\n") == 1
 
 
 @pytest.mark.parametrize(
