@@ -14,6 +14,7 @@ from fsframe.errors import FsframeError, StoreError
 from fsframe.evaluation.grid import default_classifier, ends_with_classifier, grid_texts
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import (
+    FoldTables,
     StabilityTables,
     fold_tables,
     stability_tables,
@@ -33,6 +34,7 @@ class RecordedEvaluation:
     ----------
     base : str
         The evaluated chain, with its sets.
+    tables : FoldTables
     evaluation : Evaluation
     chosen : tuple of str
         The chain chosen in each split.
@@ -41,6 +43,7 @@ class RecordedEvaluation:
     """
 
     base: str
+    tables: FoldTables
     evaluation: Evaluation
     chosen: tuple[str, ...]
     chains: tuple[str, ...]
@@ -91,6 +94,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
         )
     return RecordedEvaluation(
         base=base,
+        tables=tables,
         evaluation=summarise_tables(tables, None if record.groups is None else record.groups[1]),
         chosen=tuple(texts[number] for number in tables.chosen),
         chains=tuple(texts),

@@ -13,7 +13,6 @@ import numpy as np
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.registry import default_names, stability_metrics
 from fsframe.storage import RunRecord
-from fsframe.storage.checked_tables import fold_tables
 from fsframe.text import Rows, counted, facts, interval_text, number_text, table_lines
 
 if TYPE_CHECKING:
@@ -225,9 +224,7 @@ class ShownEvaluation:
 
     def _predictions(self) -> dict[str, Any]:
         """The held-out predictions as columns, a row for each repetition and tested row."""
-        record = self._record
-        stage, where = record.stages[-1], record.stage_paths()[-1]
-        tables = fold_tables(stage.tables, record.n_features, where, record.class_names)
+        record, tables = self._record, self.recorded.tables
         repeat, row = np.nonzero(tables.fold >= 0)
         truth, predicted = tables.truth[row], tables.predicted[repeat, row]
         scores = tables.class_scores[repeat, row]

@@ -43,7 +43,6 @@ from fsframe.storage.checked_tables import (
     BootstrapTables,
     FoldTables,
     bootstrap_tables,
-    fold_tables,
 )
 from fsframe.table.side_columns import LABELS
 from fsframe.text import feature_labels, printable, some_of
@@ -91,8 +90,7 @@ def _leading(evaluations: Sequence[RecordedEvaluation]) -> str:
 
 
 def _folds(record: RunRecord) -> FoldTables:
-    evaluation_of(record)
-    tables = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+    tables = evaluation_of(record).tables
     if tables.task != "classification":
         what = f"classes, but {LABELS[tables.task]}"
         raise lacks(record, what, "draw `sizes` or `pareto` instead")
