@@ -182,11 +182,9 @@ class _Space:
 
     @classmethod
     def of(cls, donors: Donors, rows: NDArray[np.float64], times: NDArray[np.int64]) -> _Space:
-        q = rows.shape[1]
         known = ~np.isnan(rows)
-        centre, scale = np.zeros(q), np.ones(q)
-        if donors.standardize:
-            centre, scale = learn_scale(rows, times.astype(np.float64))
+        weights = times.astype(np.float64)
+        centre, scale = learn_scale(rows, weights, standardize=donors.standardize)
         levels, steps = {}, {}
         for place in np.flatnonzero(donors.nominal).tolist():
             level_counts = _levels(rows[:, place], times)

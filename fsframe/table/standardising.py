@@ -18,7 +18,7 @@ _BLOCK_VALUES = 1 << 19
 
 
 def learn_scale(
-    table: NDArray[Any] | ColumnSource, counts: Floats | None = None
+    table: NDArray[Any] | ColumnSource, counts: Floats | None = None, *, standardize: bool = True
 ) -> tuple[Floats, Floats]:
     """Centre and scale of every column; (x − centre) / scale has mean 0 and deviation 1.
 
@@ -28,6 +28,8 @@ def learn_scale(
         NaN where a value is missing.
     counts : (n,) float64, optional
         How often each row was drawn; 1 by default.
+    standardize : bool
+        If not, columns stay as they are: zeros and ones are returned.
 
     Returns
     -------
@@ -46,7 +48,9 @@ def learn_scale(
     >>> learn_scale(np.array([[1.0, 0.1], [3.0, 0.1]]))
     (array([2. , 0.1]), array([ 1., inf]))
     """
-    centre, scale = np.empty(table.shape[1]), np.empty(table.shape[1])
+    centre, scale = np.zeros(table.shape[1]), np.ones(table.shape[1])
+    if not standardize:
+        return centre, scale
     for start, stop in even_blocks(*table.shape):
         X = np.asarray(column_block(table, start, stop), dtype=np.float64)
         centre[start:stop], scale[start:stop] = _learned(X, counts)

@@ -84,9 +84,7 @@ class Knn(Classifier):
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Neighbours | _Mean:
         counts = data.row_counts.astype(np.float64)
-        centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
-        if self.standardize:
-            centre, scale = learn_scale(data.matrix, counts)
+        centre, scale = learn_scale(data.matrix, counts, standardize=self.standardize)
         nominal = np.flatnonzero(data.categorical)
         centre[nominal], scale[nominal] = 0.0, 1.0
         steps = np.ones(len(nominal))

@@ -249,9 +249,7 @@ class Sklearn(_ByName, Classifier):
         levels = learn_levels(data)
         drawn = data if data.counts is None else data.take_rows(data.counted_rows)
         X = indicators(drawn.values, levels) if levels else drawn.matrix
-        centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if self.standardize:
-            centre, scale = learn_scale(X)
+        centre, scale = learn_scale(X, standardize=self.standardize)
         try:
             made.fit(standardised(X, centre, scale), drawn.y)
         except ValueError as error:

@@ -194,9 +194,7 @@ class Learner:
     def fit(self, X: NDArray[np.float64], y: NDArray[Any]) -> Fitted:
         from sklearn.base import clone
 
-        centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if self.standardize:
-            centre, scale = learn_scale(X)
+        centre, scale = learn_scale(X, standardize=self.standardize)
         return Fitted(clone(self.estimator).fit(standardised(X, centre, scale), y), centre, scale)
 
 
