@@ -267,7 +267,9 @@ def assembled(
         X = X[known]
     notes = coded_together(words.notes)
     if taken.coded:
-        notes.append(f"{taken.coded} cells that hold {taken.codes} were taken as missing")
+        hold, were = ("holds", "was") if taken.coded == 1 else ("hold", "were")
+        cells_held = f"{counted(taken.coded, 'cell')} that {hold} {taken.codes}"
+        notes.append(f"{cells_held} {were} taken as missing")
     notes += [
         f"no cell that was read holds the code {code!r} (--na, na=)"
         + "; give each code by itself" * ("," in code)

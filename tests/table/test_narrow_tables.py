@@ -156,7 +156,7 @@ def test_a_code_that_is_a_digit_is_missing(put_digits, row):
     data = read(path, na=9)
     assert np.isnan(data.X[row, 5]) and np.isnan(data.X).sum() == 1
     np.testing.assert_array_equal(np.delete(data.X, 5, 1), np.delete(X, 5, 1))
-    assert any("1 cells that hold 9" in warning for warning in data.warnings)
+    assert any("1 cell that holds 9 was taken" in warning for warning in data.warnings)
     # No such cell: bytes as before.
     assert read(path, na=8).matrix.dtype == np.uint8
 
