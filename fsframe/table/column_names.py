@@ -48,7 +48,7 @@ QUANTITIES = TARGETS | {
 }  # fmt: skip
 """Words of last columns that are predicted as numbers."""
 
-_LATER = _STRONG | {"outcome"}
+_LATER = _STRONG | {"outcome", "dead", "alive", "survived", "censored"}
 _LATER -= {"diagnosis", "dx", "malignant", "phenotype", "fraud", "failure", "failed", "defects"}
 """Words of columns that tell what happened in the end."""
 
@@ -277,8 +277,8 @@ def tells_what_happened(name: str, endpoint: bool) -> bool:
 
     >>> tells_what_happened("death30", True), tells_what_happened("diagnosis", True)
     (True, False)
-    >>> [tells_what_happened(name, False) for name in ("OS.time", "BCR")]
-    [True, False]
+    >>> [tells_what_happened(name, False) for name in ("OS.time", "BCR", "dead", "living_area")]
+    [True, False, True, False]
     """
     words = set(name_words(name))
     endpoint = endpoint or bool(words & (_UNITS | {"time"}))
