@@ -329,7 +329,7 @@ class Dataset(FrozenTable):
         label, groups, weight = (
             str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
         )
-        check_readings(missing_label=missing_label)
+        check_readings(dates=dates, encode=encode, missing_label=missing_label)
         roles: dict[str, Any] = {
             "label": label, "drop": drop, "categorical": categorical, "groups": groups,
             "ordinal": as_ordinal(ordinal), "keep": keep, "weight": weight, "event": event,

@@ -80,6 +80,8 @@ def test_frames_give_the_same_table_as_text(table):
     assert data.sha256 == text.sha256 and data.kinds == text.kinds
     with pytest.raises(DataError, match=r"holds? dates"):
         Dataset.from_frame(frame, "class", **READING)
+    with pytest.raises(RequestError, match="dates must be days"):
+        Dataset.from_frame(frame, "class", dates="weeks", **READING)
 
 
 def test_ordered_categories_of_pandas_are_ordinal():
