@@ -380,7 +380,7 @@ def test_the_methods_text_suffices_to_repeat_the_test(undrawn):
 @pytest.mark.parametrize(
     ("chain", "why"),
     [
-        ("anova-f:alpha=0.001", "With more rows, some may be kept."),
+        ("anova-f:alpha=0.001", "With more rows, more may be kept."),
         ("anova-f:top=1", "With larger limits, more are kept."),
     ],
 )
