@@ -76,10 +76,10 @@ _KEPT = {
 _BORDERLINE = "Another seed may decide otherwise. More resamples or more rows may settle it."
 _ALONE = "There is one chain, so nothing is tested."
 _NOT_KEPT = {
-    True: "The evidence in these rows is too weak, which does not show irrelevance. With more rows, "
-    "more may be kept.",
-    False: "The score is too low for the limits of the chain, which does not show irrelevance. With "
-    "larger limits, more are kept.",
+    True: "The evidence in these rows is too weak, which does not show irrelevance. With more "
+    "rows, more may be kept.",
+    False: "The score is too low for the limits of the chain, which does not show irrelevance. "
+    "With larger limits, more are kept.",
 }
 """What would change a verdict; True: a test decided it."""
 
