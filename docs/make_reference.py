@@ -18,7 +18,7 @@ from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, entries, manager
 from fsframe.resampling.resamples import WrappingSelector
-from fsframe.table.text_file import VARIABLE
+from fsframe.table.spelling.text_file import VARIABLE
 
 PAGE = Path(__file__).parent / "reference.md"
 

@@ -19,7 +19,7 @@ from fsframe.storage import spec
 from fsframe.storage.guarded_hdf5 import open_image
 from fsframe.storage.read import record_and_digests
 from fsframe.storage.spec import SEAL_BYTES, Limits, make_seal
-from fsframe.table.hdf5 import no_hdf5_plugins
+from fsframe.table.files.hdf5 import no_hdf5_plugins
 
 CHAINS = (
     "chain mim:top=3 knn on small.csv",

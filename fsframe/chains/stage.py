@@ -19,7 +19,7 @@ from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.system import CAN_SHARE_MEMORY, available_processors, physical_memory
 from fsframe.table.dataset import Dataset
-from fsframe.table.text_file import shown
+from fsframe.table.spelling.text_file import shown
 
 
 @attrs.frozen

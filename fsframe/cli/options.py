@@ -284,7 +284,7 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
     Commands are the words `given` with further options, if the click command `command`, which was
     called, takes `--label`.
     """
-    from fsframe.table.doubts import as_settings, as_words, in_order
+    from fsframe.table.guesses.doubts import as_settings, as_words, in_order
 
     command = getattr(command, "last", command)
     if any(parameter.name == "label" for parameter in getattr(command, "params", ())):

@@ -26,7 +26,7 @@ from fsframe.params import text as any_text
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import SETTLES, as_settings
+from fsframe.table.guesses.doubts import SETTLES, as_settings
 from fsframe.table.read import read
 from fsframe.table.reading_options import stored_types, with_further_files
 from fsframe.text import are_texts, did_you_mean, listed

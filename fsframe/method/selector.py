@@ -38,7 +38,7 @@ from fsframe.table.arrays import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.table.side_columns import LABELS
-from fsframe.table.text_file import shown
+from fsframe.table.spelling.text_file import shown
 
 
 @attrs.frozen(kw_only=True)

@@ -12,7 +12,7 @@ import attrs
 
 from fsframe.atomic import check_destination, check_ending, place_file
 from fsframe.errors import StoreError
-from fsframe.table.text_file import defused
+from fsframe.table.spelling.text_file import defused
 from fsframe.text import Rows, csv_text, facts, listed, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.table.column_facts import Contents
-from fsframe.table.column_guesses import Guesses
 from fsframe.table.column_kinds import alike_spellings, level_text
-from fsframe.table.column_names import names_duration
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import as_words, in_short, spelled_key
-from fsframe.table.label_guess import Covariate
+from fsframe.table.guesses.column_facts import Contents
+from fsframe.table.guesses.column_guesses import Guesses
+from fsframe.table.guesses.doubts import as_words, in_short, spelled_key
+from fsframe.table.guesses.label_guess import Covariate
 from fsframe.table.roles import ROLES, shortened
 from fsframe.table.side_columns import event_levels
+from fsframe.table.spelling.column_names import names_duration
 from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10

@@ -26,15 +26,14 @@ from fsframe.show.findings import (
 )
 from fsframe.show.inspection_display import Inspection, PartsInspection
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
-from fsframe.table.column_facts import ColumnFacts, Contents
-from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.dialect import has_decimal_comma
-from fsframe.table.doubts import SETTLES, as_words, in_order, in_short
 from fsframe.table.frames import FrameColumns, is_frame
-from fsframe.table.label_guess import (
+from fsframe.table.guesses.column_facts import ColumnFacts, Contents
+from fsframe.table.guesses.column_guesses import Guesses, column_keys
+from fsframe.table.guesses.doubts import SETTLES, as_words, in_order, in_short
+from fsframe.table.guesses.label_guess import (
     LabelGuess,
     guess_label,
     is_likely_label,
@@ -45,6 +44,7 @@ from fsframe.table.read import contents, read
 from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, as_keys, only, spelled_out
 from fsframe.table.side_columns import DOUBTED_EVENTS
+from fsframe.table.spelling.dialect import has_decimal_comma
 from fsframe.text import some_of
 
 _BINS_OF_PARTS = 10
@@ -70,8 +70,8 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     Notes
     -----
     Columns that `options` drop are not examined. The label is the one in `options`, the label
-    array, or the guess of `fsframe.table.label_guess.guess_label`; the other columns are
-    classified by `fsframe.table.column_guesses.Guesses`.
+    array, or the guess of `fsframe.table.guesses.label_guess.guess_label`; the other columns are
+    classified by `fsframe.table.guesses.column_guesses.Guesses`.
     """
     form = {key: value for key, value in options.items() if key in _FORM}
     framed = is_frame(path)

@@ -16,10 +16,10 @@ import numpy as np
 from fsframe.method.run import Cost, size_text
 from fsframe.show.findings import Finding
 from fsframe.show.proposals import Proposal
-from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import as_arguments
 from fsframe.table.frames import DATA_FRAME
+from fsframe.table.guesses.column_facts import ColumnFacts, Contents
+from fsframe.table.guesses.doubts import as_arguments
 from fsframe.table.side_columns import times_and_events
 from fsframe.text import (
     counted,

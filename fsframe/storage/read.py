@@ -34,7 +34,7 @@ from fsframe.storage.records import (
 )
 from fsframe.storage.spec import Limits, check_seal, require
 from fsframe.system import open_for_reading
-from fsframe.table.hdf5 import no_hdf5_plugins
+from fsframe.table.files.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable
 
 _STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)

@@ -34,10 +34,11 @@ from fsframe.table.column_kinds import (
     merged_spellings,
     number_note,
 )
-from fsframe.table.column_names import is_usual_label
 from fsframe.table.columns import check_columns, check_finite, check_names
-from fsframe.table.number_spellings import label_numbers
 from fsframe.table.roles import ROLES, Layout, names_of, only, side_roles, spelled_out
+from fsframe.table.spelling.column_names import is_usual_label
+from fsframe.table.spelling.number_spellings import label_numbers
+from fsframe.table.spelling.text_file import MAX_CLASSES, is_number, known_texts
 from fsframe.table.table_columns import (
     BadColumn,
     Cells,
@@ -46,11 +47,10 @@ from fsframe.table.table_columns import (
     not_numbers,
     way,
 )
-from fsframe.table.text_file import MAX_CLASSES, is_number, known_texts
 from fsframe.text import counted, some_of
 
 if TYPE_CHECKING:
-    from fsframe.table.doubts import Doubts
+    from fsframe.table.guesses.doubts import Doubts
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 
@@ -127,7 +127,7 @@ def from_columns(
     @cache
     def doubts() -> Doubts:
         # Imported here, since most tables raise none.
-        from fsframe.table.doubts import Doubts
+        from fsframe.table.guesses.doubts import Doubts
 
         return Doubts(table, given, taken_up)
 

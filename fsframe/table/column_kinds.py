@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.number_spellings import spelled_numbers
+from fsframe.table.spelling.number_spellings import spelled_numbers
 from fsframe.text import are_texts, some_of
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"

@@ -340,7 +340,7 @@ class Dataset(FrozenTable):
         beside: dict[str, Any] = {}
         if is_annotated(frame):
             # Formats are plugins: datasets, and stored runs, are there without them.
-            from fsframe.table.array_files import annotated_columns
+            from fsframe.table.files.array_files import annotated_columns
 
             table: Table = annotated_columns(frame, layer, roles)
             beside = {name: frame.obs[name] for name in frame.obs}

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, one_line
 from fsframe.table.arrays import EXACT
 from fsframe.table.column_kinds import level_text
-from fsframe.table.column_names import name_rows
-from fsframe.table.dialect import quoted
-from fsframe.table.number_spellings import plain_numbers
 from fsframe.table.roles import Layout
+from fsframe.table.spelling.column_names import name_rows
+from fsframe.table.spelling.dialect import quoted
+from fsframe.table.spelling.number_spellings import plain_numbers
+from fsframe.table.spelling.text_file import is_missing, is_number, known_texts
 from fsframe.table.table_columns import BadColumn, Table, Taken
-from fsframe.table.text_file import is_missing, is_number, known_texts
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes
-from fsframe.table.text_file import shown
+from fsframe.table.spelling.text_file import shown
 from fsframe.text import html_block, html_table, listed, printable
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
-from fsframe.table.array_files import load_arrays
-from fsframe.table.cells import Sheet
 from fsframe.table.column_kinds import Ordinal, as_ordinal, check_readings
 from fsframe.table.columns import feature_groups_of, find_column
 from fsframe.table.dataset import Dataset, dataset_of
-from fsframe.table.dialect import quoted, unquote
+from fsframe.table.files.array_files import load_arrays
+from fsframe.table.files.cells import Sheet
+from fsframe.table.files.sheet import AboutSamples, about_samples, load_sheet, with_samples
 from fsframe.table.frames import FrameColumns, appended, is_annotated, is_frame
 from fsframe.table.reader import (
     IN_BLOCKS,
@@ -35,14 +35,14 @@ from fsframe.table.reader import (
     table_name,
 )
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
-from fsframe.table.sheet import AboutSamples, about_samples, load_sheet, with_samples
+from fsframe.table.spelling.dialect import quoted, unquote
+from fsframe.table.spelling.text_file import is_number, load_text, memory_bound
 from fsframe.table.table_columns import Table
-from fsframe.table.text_file import is_number, load_text, memory_bound
 from fsframe.text import some_of
 
 if TYPE_CHECKING:
     # What a run does not need of a table.
-    from fsframe.table.column_facts import Contents
+    from fsframe.table.guesses.column_facts import Contents
 
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}
 _LABEL = "class"
@@ -307,7 +307,7 @@ def is_large(path: Path, kind: str, x: str, most: int | None = None) -> bool:
     if kind not in IN_BLOCKS:
         return False
     if kind == "hdf5":
-        from fsframe.table.hdf5 import Hdf5Arrays
+        from fsframe.table.files.hdf5 import Hdf5Arrays
 
         with Hdf5Arrays(path) as file:
             form = file.table_form(x)
@@ -365,7 +365,7 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     # Of an HDF5 file that can be loaded, also the label is read.
     if kind and not is_large(table_path, kind, asked.x, most=memory_bound()):
         return open_table(table_path, asked, one_column=True)
-    from fsframe.table.parts import rows_of_parts
+    from fsframe.table.parts.table_parts import rows_of_parts
 
     return rows_of_parts(table_path, asked)
 
@@ -376,7 +376,7 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
     `form` are fields of `fsframe.table.reader.Form`. DataError if the file is not a table: missing,
     damaged, rows of different lengths. O(n log n) per column, for the number of different values.
     """
-    from fsframe.table.column_facts import Contents
+    from fsframe.table.guesses.column_facts import Contents
 
     try:
         source = open_table(path, Form(**form), label=label)
@@ -581,7 +581,7 @@ def read(
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
     def by_parts(parts: Any) -> Dataset:
-        from fsframe.table.parts import read_parts
+        from fsframe.table.parts.table_parts import read_parts
 
         if missing_label is not None:
             raise cannot_leave_rows_out("a table in parts")

@@ -21,8 +21,9 @@ from fsframe.errors import DataError, FsframeError, PluginError, RequestError, o
 from fsframe.registry import in_stage, readers, writers
 from fsframe.registry.registry import stage_words
 from fsframe.table.arrays import column_block, is_sparse, unlabelled_left_out
-from fsframe.table.dialect import quoted
 from fsframe.table.frames import is_frame
+from fsframe.table.spelling.dialect import quoted
+from fsframe.table.spelling.text_file import STANDARD_INPUT, known_texts, load_bytes, reading_of
 from fsframe.table.table_columns import (
     Block,
     Table,
@@ -31,7 +32,6 @@ from fsframe.table.table_columns import (
     cells_of_array,
     missing_cells,
 )
-from fsframe.table.text_file import STANDARD_INPUT, known_texts, load_bytes, reading_of
 from fsframe.text import did_you_mean
 
 
@@ -580,7 +580,7 @@ class Writer(ABC):
             All of one length.
         defuse : bool
             Whether to escape text that a spreadsheet would run as a formula
-            (`fsframe.table.text_file.defused`).
+            (`fsframe.table.spelling.text_file.defused`).
 
         Raises
         ------

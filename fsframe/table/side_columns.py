@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import days_of
-from fsframe.table.column_names import CENSORING, TECHNICAL, name_words
+from fsframe.table.spelling.column_names import CENSORING, TECHNICAL, name_words
 from fsframe.text import counted, did_you_mean
 
 _LEVELS, _PARTS, _MOST_CODES = 10, 5, 24

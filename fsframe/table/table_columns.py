@@ -21,10 +21,10 @@ from fsframe.atomic import check_destination, place_file
 from fsframe.errors import DataError, RequestError
 from fsframe.table.column_kinds import OTHER_DATE, ColumnKind, looks_boolean, numbers_of
 from fsframe.table.columns import check_finite, column_word
-from fsframe.table.dialect import quoted, unquote
-from fsframe.table.number_spellings import plain_numbers, spelled_numbers
 from fsframe.table.roles import Layout
-from fsframe.table.text_file import defused, is_formula, is_missing, is_number, known_texts
+from fsframe.table.spelling.dialect import quoted, unquote
+from fsframe.table.spelling.number_spellings import plain_numbers, spelled_numbers
+from fsframe.table.spelling.text_file import defused, is_formula, is_missing, is_number, known_texts
 from fsframe.text import counted, did_you_mean, some_of
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -565,7 +565,7 @@ def write_reduced(
         Whether an existing file may be replaced; never that of `table`.
     defuse : bool
         Whether an apostrophe is put before cells that a spreadsheet would take for formulas
-        (`fsframe.table.text_file.is_formula`), names of columns too.
+        (`fsframe.table.spelling.text_file.is_formula`), names of columns too.
     apart_from : sequence of paths
         Other files that must not be replaced.
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from fsframe.errors import DataError
 from fsframe.table.reader import Columns, Reader, Writer
-from fsframe.table.text_file import (
+from fsframe.table.spelling.text_file import (
     check_expansion,
     check_size,
     decompressed_bound,

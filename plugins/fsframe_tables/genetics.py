@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.dialect import unquote
-from fsframe.table.hdf5 import Hdf5Arrays
+from fsframe.table.files.hdf5 import Hdf5Arrays
+from fsframe.table.files.sheet import AboutSamples, load_sheet, with_samples
 from fsframe.table.reader import ArrayTable, Form, Reader
-from fsframe.table.sheet import AboutSamples, load_sheet, with_samples
-from fsframe.table.text_file import check_size, is_missing, is_number, load_text
+from fsframe.table.spelling.dialect import unquote
+from fsframe.table.spelling.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed
 
 

@@ -15,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.array_files import NpzArrays
 from fsframe.table.arrays import as_table
-from fsframe.table.hdf5 import Hdf5Arrays
+from fsframe.table.files.array_files import NpzArrays
+from fsframe.table.files.hdf5 import Hdf5Arrays
 from fsframe.table.reader import ArrayTable, Reader
-from fsframe.table.text_file import check_expansion, check_size, decompressed_bound, load_bytes
+from fsframe.table.spelling.text_file import (
+    check_expansion,
+    check_size,
+    decompressed_bound,
+    load_bytes,
+)
 
 
 def sparse_table(matrix: Any, what: str) -> Any:

@@ -10,8 +10,8 @@ import polars
 import pytest
 
 import fsframe
-from fsframe.table.column_facts import Contents
 from fsframe.table.frames import FrameColumns
+from fsframe.table.guesses.column_facts import Contents
 
 from .conftest import Call
 

@@ -11,7 +11,7 @@ import pytest
 import fsframe
 from fsframe.errors import UntidyTableError
 from fsframe.show.inspection import inspect_table
-from fsframe.table.cells import Sheet
+from fsframe.table.files.cells import Sheet
 from tests.front_door.conftest import told
 
 ROWS = 60

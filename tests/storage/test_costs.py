@@ -115,7 +115,7 @@ import sys
 import h5py
 from fsframe.errors import DataError, StoreError
 from fsframe.storage import load_run
-from fsframe.table.hdf5 import Hdf5Arrays
+from fsframe.table.files.hdf5 import Hdf5Arrays
 run_file, table, member, *ways = sys.argv[1:]
 for way in ways:
     try:

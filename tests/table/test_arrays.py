@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.table.hdf5 import Hdf5Arrays, check_heaps
+from fsframe.table.files.hdf5 import Hdf5Arrays, check_heaps
 from fsframe.table.read import read
 
 X = np.array([[1.0, 2.5], [3, 4], [5, np.nan], [7, 8]])

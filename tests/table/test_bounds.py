@@ -16,9 +16,9 @@ import pytest
 from numpy.lib import format as npy
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table import text_file
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
+from fsframe.table.spelling import text_file
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 
@@ -77,7 +77,7 @@ def test_a_larger_file_is_refused_unread_and_the_bound_can_be_set(put, monkeypat
 
 
 def test_a_line_of_commas_is_reported_as_such(put, monkeypatch):
-    monkeypatch.setattr("fsframe.table.sheet.MAX_COLUMNS", 1000)
+    monkeypatch.setattr("fsframe.table.files.sheet.MAX_COLUMNS", 1000)
     with pytest.raises(DataError, match="more than 1000 columns"):
         read(put("," * 2000))
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table import cells
 from fsframe.table.arrays import LARGEST
+from fsframe.table.files import cells
 from fsframe.table.read import read
-from fsframe.table.text_file import is_missing
+from fsframe.table.spelling.text_file import is_missing
 from tests.command_line import python
 from tests.grids import examples
 

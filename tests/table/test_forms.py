@@ -13,9 +13,9 @@ import pytest
 import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
-from fsframe.table import text_file
 from fsframe.table.columns import likely_codes
 from fsframe.table.read import contents, read, read_table
+from fsframe.table.spelling import text_file
 from fsframe.table.table_columns import write_reduced
 
 IDS = [f'"{{""ImportId"":""QID{k}""}}"' for k in range(3)]

@@ -17,7 +17,7 @@ from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.sklearn import MIM
 from fsframe.table import frames
 from fsframe.table.dataset import Dataset
-from fsframe.table.number_spellings import spelled_numbers
+from fsframe.table.spelling.number_spellings import spelled_numbers
 
 COLUMNS = {
     "kind": ["x", "y", "x", "y"],

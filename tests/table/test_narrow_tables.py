@@ -16,8 +16,8 @@ from fsframe import Chain, Dataset, evaluate, read
 from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
-from fsframe.table import cells
 from fsframe.table.arrays import SparseColumns
+from fsframe.table.files import cells
 from fsframe.table.frozen_table import _wide
 from fsframe.table.read import read_table
 
@@ -94,7 +94,7 @@ N, P = 90, 12
 def small(monkeypatch):
     """Blocks of few lines, and tables of any size kept as bytes."""
     monkeypatch.setattr(cells, "BLOCK", 200)
-    monkeypatch.setattr("fsframe.table.cells._BYTES_FROM", 0)
+    monkeypatch.setattr("fsframe.table.files.cells._BYTES_FROM", 0)
 
 
 @pytest.fixture

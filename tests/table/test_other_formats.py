@@ -21,10 +21,10 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.show.inspection import inspect_table
-from fsframe.table.column_facts import Contents
-from fsframe.table.column_guesses import Guesses
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
+from fsframe.table.guesses.column_facts import Contents
+from fsframe.table.guesses.column_guesses import Guesses
 from fsframe.table.read import contents, read, read_table
 from fsframe.table.reader import ArrayTable
 from fsframe.table.table_columns import write_reduced

@@ -11,7 +11,7 @@ import fsframe
 from fsframe.ask.options import TableOptions
 from fsframe.cli.options import READING
 from fsframe.evaluation.study_plan import read_plan
-from fsframe.table.doubts import as_words
+from fsframe.table.guesses.doubts import as_words
 from fsframe.table.reader import Form
 from fsframe.table.reading_options import OPTIONS, stored_types
 from fsframe.table.roles import ROLES

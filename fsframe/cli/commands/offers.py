@@ -389,7 +389,7 @@ def info(as_json: bool) -> None:
     from fsframe.chains.request import environment
     from fsframe.method.run import DEFAULT_MEMORY
     from fsframe.system import available_processors, missing_protections
-    from fsframe.table.text_file import memory_bound
+    from fsframe.table.spelling.text_file import memory_bound
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_processors()

@@ -285,7 +285,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
     """
     from fsframe.chains.audit import refit
     from fsframe.table.reader import find_table
-    from fsframe.table.text_file import defused
+    from fsframe.table.spelling.text_file import defused
 
     data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""
     path, record = open_run(run)
@@ -332,7 +332,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
 
 def _named_rows(table: Table, name: str | None) -> tuple[str, list[str]]:
     """The title and the cells of the first column of predictions, which names the rows."""
-    from fsframe.table.dialect import unquote
+    from fsframe.table.spelling.dialect import unquote
 
     if name is not None:
         return name, [unquote(cells[0]) for cells in table.rows(table.places([name]))]

@@ -16,7 +16,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.resampling.resamples import Base, CountNull, too_many
 from fsframe.table.dataset import Dataset
-from fsframe.table.text_file import shown
+from fsframe.table.spelling.text_file import shown
 from fsframe_npfs.engine.labellings import (
     PERMUTATION,
     FragileColumns,

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.arrays import as_names
-from fsframe.table.cells import Missing, Sheet, free_byte
-from fsframe.table.column_names import ABOUT_FEATURES, likely_names, name_rows
-from fsframe.table.dialect import (
+from fsframe.table.files.cells import Missing, Sheet, free_byte
+from fsframe.table.reader import ArrayTable, Form
+from fsframe.table.spelling.column_names import ABOUT_FEATURES, likely_names, name_rows
+from fsframe.table.spelling.dialect import (
     check_quotes,
     choose_delimiter,
     decimal_mark,
@@ -40,9 +41,14 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
-from fsframe.table.reader import ArrayTable, Form
+from fsframe.table.spelling.text_file import (
+    MAX_COLUMNS,
+    check_size,
+    is_number,
+    known_texts,
+    load_text,
+)
 from fsframe.table.table_columns import Column
-from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, known_texts, load_text
 from fsframe.text import some_of
 
 _CLASSES = 10

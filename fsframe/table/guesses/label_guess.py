@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.column_facts import ColumnFacts, Contents
-from fsframe.table.column_names import (
+from fsframe.table.guesses.column_facts import ColumnFacts, Contents
+from fsframe.table.side_columns import event_levels
+from fsframe.table.spelling.column_names import (
     ABOUT_FEATURES,
     CONSECUTIVE,
     EVENTS,
@@ -34,8 +35,7 @@ from fsframe.table.column_names import (
     names_sources,
     times_and_events,
 )
-from fsframe.table.side_columns import event_levels
-from fsframe.table.text_file import is_number
+from fsframe.table.spelling.text_file import is_number
 
 _IDENTIFIER = re.compile(
     r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode|seqn|seqno)$|.*[a-z]I[Dd]$"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from fsframe.table.text_file import is_number
+from fsframe.table.spelling.text_file import is_number
 
 
 def _words(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings
 from fsframe.table.columns import counting_columns, likely_codes, maybe_coded_columns
-from fsframe.table.number_spellings import odd_cells
+from fsframe.table.spelling.number_spellings import odd_cells
 from fsframe.table.table_columns import Column, Table
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_kinds import (
     OTHER_DATE,
     answers_in,
@@ -23,7 +22,18 @@ from fsframe.table.column_kinds import (
     days_of,
     ordered_levels,
 )
-from fsframe.table.column_names import (
+from fsframe.table.guesses.column_facts import ColumnFacts, Contents
+from fsframe.table.guesses.label_guess import (
+    Covariate,
+    adjusted_for,
+    covariates_of,
+    divides_for_a_test,
+    is_likely_label,
+    looks_like_identifier,
+    stretches_of_time,
+    tells_events,
+)
+from fsframe.table.spelling.column_names import (
     CODES,
     PERSONAL,
     TECHNICAL,
@@ -37,16 +47,6 @@ from fsframe.table.column_names import (
     says_unknown,
     tells_what_happened,
     times_and_events,
-)
-from fsframe.table.label_guess import (
-    Covariate,
-    adjusted_for,
-    covariates_of,
-    divides_for_a_test,
-    is_likely_label,
-    looks_like_identifier,
-    stretches_of_time,
-    tells_events,
 )
 
 _PLAIN = frozenset({"yes", "no", "true", "false"})

@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.dialect import has_decimal_comma
-from fsframe.table.text_file import is_number
+from fsframe.table.spelling.dialect import has_decimal_comma
+from fsframe.table.spelling.text_file import is_number
 from fsframe.text import some_of
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.text_file import is_missing, is_number
+from fsframe.table.spelling.text_file import is_missing, is_number
 
 _WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 _SIGNS = (",", "\t", ";")

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import is_sparse, without_codes
-from fsframe.table.cells import Missing
+from fsframe.table.files.cells import Missing
 from fsframe.table.frames import cells_of, column_texts, columns_of, is_category
 from fsframe.table.reader import ArrayTable, Form
-from fsframe.table.text_file import (
+from fsframe.table.spelling.text_file import (
     VARIABLE,
     check_size,
     decompressed_bound,
@@ -28,7 +28,7 @@ from fsframe.table.text_file import (
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
-    from fsframe.table.hdf5 import Hdf5Arrays
+    from fsframe.table.files.hdf5 import Hdf5Arrays
 
 
 class NpzArrays(contextlib.AbstractContextManager["NpzArrays"]):
@@ -138,7 +138,7 @@ def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     x, y, names = form.x, form.y, form.names
     opened: type[NpzArrays] | type[Hdf5Arrays] = NpzArrays
     if kind == "hdf5":
-        from fsframe.table.hdf5 import Hdf5Arrays
+        from fsframe.table.files.hdf5 import Hdf5Arrays
 
         opened = Hdf5Arrays
     with opened(path) as file:

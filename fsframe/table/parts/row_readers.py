@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import without_codes
+from fsframe.table.files.hdf5 import Hdf5Arrays, check_unchanged, file_mark
 from fsframe.table.frames import FrameColumns, is_category, reading_errors
-from fsframe.table.hdf5 import Hdf5Arrays, check_unchanged, file_mark
+from fsframe.table.spelling.text_file import reading_of
 from fsframe.table.table_columns import Table, Values
-from fsframe.table.text_file import reading_of
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20

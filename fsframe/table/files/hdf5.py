@@ -17,7 +17,7 @@ from h5py import h5pl
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.text_file import check_expansion, check_size, reading_of, shown
+from fsframe.table.spelling.text_file import check_expansion, check_size, reading_of, shown
 
 _lock = threading.Lock()
 _readers = 0

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.column_names import name_rows
 from fsframe.table.columns import column_word
-from fsframe.table.dialect import delimiter_name, unquote
+from fsframe.table.spelling.column_names import name_rows
+from fsframe.table.spelling.dialect import delimiter_name, unquote
+from fsframe.table.spelling.text_file import check_size, is_missing, is_number
 from fsframe.table.table_columns import BadColumn, Block, Table, Taken
-from fsframe.table.text_file import check_size, is_missing, is_number
 
 if TYPE_CHECKING:
     import polars as pl

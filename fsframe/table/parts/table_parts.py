@@ -22,23 +22,20 @@ from fsframe.kernels import in_threads
 from fsframe.system import available_processors
 from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.assembly import read_label
-from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import check_columns, check_names, column_warnings
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import check_label_in_parts
+from fsframe.table.files.cells import Missing
 from fsframe.table.frames import cells_of, group_values, reading_errors
-from fsframe.table.kept_folders import (
+from fsframe.table.guesses.doubts import check_label_in_parts
+from fsframe.table.parts.kept_folders import (
     kept_arrays,
     kept_folder,
     made_whole,
     temporary_folder,
     write_index,
 )
-from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.reading_options import not_in_parts
-from fsframe.table.roles import Layout, spelled_out
-from fsframe.table.row_readers import (
+from fsframe.table.parts.row_readers import (
     FrameRows,
     Hdf5Rows,
     NotAllBytes,
@@ -47,8 +44,11 @@ from fsframe.table.row_readers import (
     frame_rows,
     stamp_of,
 )
+from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
+from fsframe.table.reading_options import not_in_parts
+from fsframe.table.roles import Layout, spelled_out
+from fsframe.table.spelling.text_file import check_expansion, memory_bound, shown
 from fsframe.table.table_columns import cells_of_array
-from fsframe.table.text_file import check_expansion, memory_bound, shown
 from fsframe.text import some_of
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ import numpy as np
 
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.arrays import as_whole
-from fsframe.table.column_facts import Contents
-from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
-from fsframe.table.column_names import is_usual_label, likely_names, names_raise_doubts
-from fsframe.table.label_guess import guess_label, looks_measured, why_no_label
+from fsframe.table.guesses.column_facts import Contents
+from fsframe.table.guesses.column_guesses import Guesses, column_keys
+from fsframe.table.guesses.label_guess import guess_label, looks_measured, why_no_label
 from fsframe.table.reading_options import OPTIONS
 from fsframe.table.roles import ROLES, as_keys, shortened
+from fsframe.table.spelling.column_names import is_usual_label, likely_names, names_raise_doubts
+from fsframe.table.spelling.text_file import is_number
 from fsframe.table.table_columns import Cells, Table
-from fsframe.table.text_file import is_number
 from fsframe.text import list_part
 
 _FEW, _MANY = 10, 20

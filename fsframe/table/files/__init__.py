@@ -1,0 +1,1 @@
+"""Tables in files: arrays, and delimited text."""

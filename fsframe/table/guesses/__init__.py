@@ -1,0 +1,1 @@
+"""Facts about the columns of a table, and guesses of what they hold."""

@@ -1,0 +1,1 @@
+"""How people and programs spell cells, numbers and names of columns in text."""
