@@ -131,7 +131,7 @@ def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
     write_rows(here / "sex.csv", [["sex", "grp"], *([s, s == "F"] for s in "FM" * 9)])
     write_rows(here / "new.csv", [["sex"], ["F"], ["m"]])
     call("chain mim:top=1 knn on sex.csv --categorical sex --out s.h5", code=0)
-    noted = "sex: levels that the table of the run has not"
+    noted = "sex: levels that do not occur in the table of the run"
     other, same = call("predict s.h5 on new.csv"), call("predict s.h5 on sex.csv")
     assert noted in other.err and noted not in same.err
 
