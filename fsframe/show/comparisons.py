@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -265,9 +266,12 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:
-    """Path of the run file of a chain on a table, different for different chains."""
+    """Path of the run file of a chain on a table, different for different chains and tables."""
     plain = "".join(c if c.isalnum() else "-" for c in chain).strip("-")[:60]
-    return folder / f"{table}.{plain}.{hashlib.sha256(chain.encode()).hexdigest()[:8]}.h5"
+    # Programs may call a table anything; names of files have no slash.
+    stem = re.sub(r"[/\\]", "-", table)
+    named = chain if stem == table else f"{chain} on {table}"
+    return folder / f"{stem}.{plain}.{hashlib.sha256(named.encode()).hexdigest()[:8]}.h5"
 
 
 def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:

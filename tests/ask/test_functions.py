@@ -220,11 +220,13 @@ def test_wrong_protocols_are_reported_before_any_work(data):
         fsframe.compare([CHAIN, "mim knn"], [data, data])
 
 
-def test_a_comparison_calls_tables_as_a_mapping_does(data):
-    named = {"before": data, "after": data}
-    result = fsframe.compare([CHAIN, "mim knn"], named, folds=2, repeats=1)
-    names = tuple(result.result(0, place).data.name for place in range(2))
-    assert result.data == names == ("before", "after")
+def test_a_comparison_calls_tables_as_a_mapping_does(data, tmp_path):
+    named = {"visit": data, "visit/all": data, "visit-all": data}
+    result = fsframe.compare([CHAIN, "mim knn"], named, folds=2, repeats=1, out=tmp_path / "out")
+    names = tuple(result.result(0, place).data.name for place in range(3))
+    assert result.data == names == tuple(named)
+    # Two chains and their classifiers on all features.
+    assert len(list((tmp_path / "out").glob("*.h5"))) == 3 * 4
 
 
 def test_an_evaluation_shows_and_tabulates_itself(evaluated):
