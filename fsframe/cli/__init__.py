@@ -68,7 +68,7 @@ from fsframe.text import meant_by, printable
 
 __all__ = ["cli", "main"]
 
-READER_GONE = 141
+BROKEN_PIPE = 141
 """Exit code if the reader of the output went away: that of a program stopped by SIGPIPE."""
 
 MEMORY = 4_000_000_000
@@ -193,7 +193,7 @@ class CommandGroup(click.Group):
             raise
         except BrokenPipeError:
             # click would turn it into exit code 1, which means an error.
-            raise click.exceptions.Exit(READER_GONE) from None
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
         except BaseException as error:
             name = ctx.invoked_subcommand
             if name is None or name in self._commands.own:
@@ -348,7 +348,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         # The reader of our output went away (`| head`); avoid further errors.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return BROKEN_PIPE
     except OSError as error:
         # Errors of the system: no permission, a name too long, a full disk.
         place = f"{error.filename}: " if error.filename else ""

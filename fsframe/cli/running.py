@@ -78,7 +78,7 @@ class Reporter:
         self._line = None if self.quiet or self.events else ProgressBars()
         self._pace: Pace | None = None
         # Whether a forecast was given, for the first of many runs.
-        self.told_length = False
+        self.forecast_shown = False
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
@@ -176,7 +176,7 @@ def run_request(
         # Tables in parts are counted by as many threads as there are workers.
         if options.get("workers") and not (resamples(request.chain) or request.data.in_parts):
             reporter.note("nothing is resampled: --workers has no effect")
-        _tell_length(request, engine, reporter)
+        _show_forecast(request, engine, reporter)
 
         def work() -> storage.RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
@@ -238,7 +238,7 @@ def tell_early(error: FsframeError, options: Mapping[str, Any]) -> None:
 _HOUR = 3600.0
 
 
-def _tell_length(request: Request, engine: execution.Engine | None, reporter: Reporter) -> None:
+def _show_forecast(request: Request, engine: execution.Engine | None, reporter: Reporter) -> None:
     """Note how long a run of minutes may take, and how to divide it among processors.
 
     If a stage does not declare its cost, the time is estimated from the progress of the run. Runs
@@ -249,11 +249,11 @@ def _tell_length(request: Request, engine: execution.Engine | None, reporter: Re
 
     chain, data = request.chain, request.data
     hint = "" if engine is not None else workers_hint(chain, "--workers ")
-    if reporter.told_length:
+    if reporter.forecast_shown:
         # The runs of a comparison or a study are alike.
         return
     cost = chain.cost(data.n_samples, data.n_features) if isinstance(chain, Chain) else None
-    reporter.told_length = cost is not None and cost.seconds > MINUTE
+    reporter.forecast_shown = cost is not None and cost.seconds > MINUTE
     if cost is None:
         reporter.watch_pace(hint)
     elif cost.seconds > _HOUR:

@@ -21,11 +21,11 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
-from fsframe.resampling.groups import class_text, deal_groups, deal_rows, lone_classes
+from fsframe.resampling.groups import class_text, deal_groups, deal_rows, single_row_classes
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import FoldTables, axes, fold_tables
 from fsframe.table.dataset import Dataset
-from fsframe.table.side_columns import times_and_events, times_of_wholes
+from fsframe.table.side_columns import times_and_events, times_of_groups
 
 
 @attrs.frozen(eq=False)
@@ -178,7 +178,7 @@ def folds_in_time(
     [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
     """
     if groups is not None:
-        times = times_of_wholes(times, groups)
+        times = times_of_groups(times, groups)
     place = np.searchsorted(np.sort(times), times, side="left") * (folds + 1) // len(times)
     stretch = np.unique(place, return_inverse=True)[1]
     if int(stretch.max()) != folds:
@@ -280,7 +280,7 @@ def grouped_folds(
 
 
 def _refuse_lone_classes(y: NDArray[Any], code: NDArray[np.intp], classes: Sequence[Any]) -> None:
-    listed = lone_classes(y, code, classes)
+    listed = single_row_classes(y, code, classes)
     if listed:
         raise DataError(
             f"classes that lie within a single group: {listed}; when that group is tested the "
@@ -355,7 +355,7 @@ def inner_places(
         if np.unique(groups).size < number:
             continue
         place = deal_groups(y, groups, number, run.generator())
-        if not lone_classes(y, place):
+        if not single_row_classes(y, place):
             return place
     raise DataError(
         "in the training rows of a fold a class has a single member, or lies within one group; "

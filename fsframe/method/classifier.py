@@ -187,7 +187,8 @@ class FittedOnColumns:
     method : type, optional
         The classifier's class, for messages that name its plugin.
     numbers : (n_in,) int, optional
-        Numbers of `columns` in messages, from 0, if the table was reduced (`on_its_columns`).
+        Numbers of `columns` in messages, from 0, if the table was reduced
+        (`restricted_to_its_columns`).
     """
 
     columns: NDArray[np.intp]
@@ -201,7 +202,7 @@ class FittedOnColumns:
     method: type | None = None
     numbers: NDArray[np.intp] | None = None
 
-    def on_its_columns(self) -> FittedOnColumns:
+    def restricted_to_its_columns(self) -> FittedOnColumns:
         """The classifier for tables that have only `columns`, in this order; predictions are equal.
 
         If `donors` fill missing values, the classifier itself is returned, since the nearest rows

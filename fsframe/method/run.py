@@ -150,7 +150,7 @@ class Steps(Protocol):
         ...
 
 
-class _Unkept:
+class _NotStored:
     """Steps that are not stored: each is computed when it is requested."""
 
     def get(
@@ -364,7 +364,7 @@ class Run:
         array([8.])
         """
         if self.checkpoint is None:
-            return _Unkept()
+            return _NotStored()
         steps: Steps = self.checkpoint.fit_steps(what, data, self, upstream)
         return steps
 

@@ -82,7 +82,7 @@ def class_text(code: int, classes: Sequence[Any]) -> str:
     return f"{str(classes[code])!r}" if classes else f"number {int(code) + 1}"
 
 
-def lone_classes(y: NDArray[Any], groups: NDArray[Any], classes: Sequence[Any] = ()) -> str:
+def single_row_classes(y: NDArray[Any], groups: NDArray[Any], classes: Sequence[Any] = ()) -> str:
     """The classes whose rows are all in one group, for a message; empty if there are none."""
     alone = [code for code in np.unique(y) if np.unique(groups[y == code]).size < 2]
     return ", ".join(
@@ -100,7 +100,7 @@ def require_two(
     DataError
         Naming these classes.
     """
-    listed = lone_classes(y, groups, classes)
+    listed = single_row_classes(y, groups, classes)
     if listed:
         raise DataError(
             f"{what}: classes that lie within a single group: {listed}; effects of the class and "

@@ -15,7 +15,7 @@ from fsframe.table.column_kinds import alike_spellings, level_text
 from fsframe.table.dataset import Dataset
 from fsframe.table.guesses.column_facts import Contents
 from fsframe.table.guesses.column_guesses import Guesses
-from fsframe.table.guesses.doubts import as_words, in_short, spelled_key
+from fsframe.table.guesses.doubts import abbreviated, as_words, spelled_key
 from fsframe.table.guesses.label_guess import Covariate
 from fsframe.table.roles import ROLES, shortened
 from fsframe.table.side_columns import event_levels
@@ -243,7 +243,7 @@ def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -
     for order in dict.fromkeys(scales.values()):
         columns = [k for k in scales if scales[k] == order]
         keys = [guesses.keys[k] for k in columns]
-        short = in_short({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names)
+        short = abbreviated({"ordinal": dict.fromkeys(keys, order)}, guesses.free_names)
         yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", **short)
     for k in guesses.counts:
         what = (

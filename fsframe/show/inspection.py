@@ -32,12 +32,12 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameColumns, is_frame
 from fsframe.table.guesses.column_facts import ColumnFacts, Contents
 from fsframe.table.guesses.column_guesses import Guesses, column_keys
-from fsframe.table.guesses.doubts import SETTLES, as_words, in_order, in_short
+from fsframe.table.guesses.doubts import SETTLES, abbreviated, as_words, in_order
 from fsframe.table.guesses.label_guess import (
     LabelGuess,
     guess_label,
     is_likely_label,
-    tells_events,
+    looks_like_event,
     time_and_event,
 )
 from fsframe.table.read import contents, read
@@ -136,7 +136,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         skip.add(rest)
         key = column_keys(facts)[rest]
         settled: dict[str, Any] = {"drop": [key]}
-        if label == pair[0] and tells_events(facts.columns[rest]):
+        if label == pair[0] and looks_like_event(facts.columns[rest]):
             event, options["event"] = rest, names[rest]
             settled = {"event": names[rest]}
         else:
@@ -187,7 +187,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
         )
         findings += [Finding((), text) for text in (*about_reading, *repeated_rows(data))]
         findings += findings_in(data)
-    short = in_short(suggested, names)
+    short = abbreviated(suggested, names)
     command = _call if framed else partial(_command, path)
     proposals = tuple(attrs.evolve(each, command=command(each.chain, short)) for each in offered)
     roles = dict.fromkeys(judged.beside, "beside") | dict.fromkeys(dropped, "dropped")

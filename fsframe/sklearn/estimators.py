@@ -167,7 +167,7 @@ class PredictsRows:
         if not issparse(rows):
             return fitted, rows
         if fitted.donors is None:
-            rows, fitted = rows[:, fitted.columns], fitted.on_its_columns()
+            rows, fitted = rows[:, fitted.columns], fitted.restricted_to_its_columns()
         return fitted, rows.toarray()
 
 

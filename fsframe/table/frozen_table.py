@@ -20,7 +20,7 @@ from fsframe.kernels import read_ahead
 from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
-from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes
+from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_groups
 from fsframe.table.spelling.text_file import shown
 from fsframe.text import html_block, html_table, listed, printable
 
@@ -220,12 +220,12 @@ class FrozenTable:
         """The times that rows are ordered by, (n_samples,); None if there are none.
 
         Groups that overlap in time all have the time at which the first of them began
-        (`times_of_wholes`), so that no cut between two times splits a group.
+        (`times_of_groups`), so that no cut between two times splits a group.
         """
         if self.times is None:
             return None
         times = self.times.values[:, 0]
-        return times if self.groups is None else times_of_wholes(times, self.groups)
+        return times if self.groups is None else times_of_groups(times, self.groups)
 
     def kinds_in_words(self) -> str:
         """Number of columns of each kind other than numeric: ``2 nominal, 1 ordinal``."""

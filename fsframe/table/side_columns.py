@@ -177,7 +177,7 @@ def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
     return blocks
 
 
-def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
+def times_of_groups(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
     """Times of rows such that no cut between two times splits a group, as (n_samples,).
 
     Groups that overlap in time are merged, and so are groups that overlap with these; each row has
@@ -186,7 +186,7 @@ def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray
     Examples
     --------
     >>> times, batch = np.array([1.0, 2, 3, 4, 5, 6]), np.array([7, 7, 8, 9, 8, 9])
-    >>> times_of_wholes(times, batch).tolist()
+    >>> times_of_groups(times, batch).tolist()
     [1.0, 1.0, 3.0, 3.0, 3.0, 3.0]
     """
     names, code = np.unique(groups, return_inverse=True)

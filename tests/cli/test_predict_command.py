@@ -83,7 +83,7 @@ def test_all_columns_are_needed_where_the_nearest_rows_fill_gaps(call: Call, her
 
 def test_the_column_without_a_value_has_its_number_in_the_table(here: Path) -> None:
     data = fsframe.read(here / "small.csv")
-    fitted = Chain.parse("mim:top=1 knn").fit(data).on_its_columns()
+    fitted = Chain.parse("mim:top=1 knn").fit(data).restricted_to_its_columns()
     (column,) = fitted.numbers
     with pytest.raises(DataError, match=rf"row 2, column {column + 1};"):
         fitted.predict([[1.0], [np.nan]])

@@ -301,7 +301,7 @@ def predict(run: str, words: tuple[str, ...], out: str | None, **options: Any) -
         # The new table alone may be written so.
         further = {key: value for key, value in given.items() if key not in OF_FORM}
         trained_on = table_of_run(record, source, **further)
-    fitted = refit(record, trained_on, options["classifier"] or "").on_its_columns()
+    fitted = refit(record, trained_on, options["classifier"] or "").restricted_to_its_columns()
     features = record.feature_names
     if fitted.numbers is not None:
         features = tuple(features[column] for column in fitted.numbers)

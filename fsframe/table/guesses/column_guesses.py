@@ -27,17 +27,18 @@ from fsframe.table.guesses.label_guess import (
     Covariate,
     adjusted_for,
     covariates_of,
-    divides_for_a_test,
     is_likely_label,
+    looks_like_event,
     looks_like_identifier,
+    looks_like_split,
     stretches_of_time,
-    tells_events,
 )
 from fsframe.table.spelling.column_names import (
     CODES,
     PERSONAL,
     TECHNICAL,
     is_never_zero,
+    is_outcome_name,
     name_words,
     names_people,
     names_samples,
@@ -45,7 +46,6 @@ from fsframe.table.spelling.column_names import (
     names_time_alone,
     names_times,
     says_unknown,
-    tells_what_happened,
     times_and_events,
 )
 
@@ -146,7 +146,7 @@ class Guesses:
         first = {name: k for k, name in reversed([*enumerate(self.names)])}
         self.twice = taken_out(k for k, c in rest.items() if first[c.name] != k)
         self.stretches = taken_out(k for k in stretches_of_time(contents.columns) if k in rest)
-        self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
+        self.divides = [k for k, c in rest.items() if looks_like_split(c)]
         self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
         taken_out((*self.divides, *self.recoded))
         self.indicators = taken_out(self._indicators(rest))
@@ -329,13 +329,13 @@ class Guesses:
         timed = {time for time, _ in times_and_events(self.names)}
         label = self.contents.columns[self.label]
         # With a label such as recur and nonrecur, a time is that until it happened.
-        ends = label.kind == "text" and tells_events(label)
+        ends = label.kind == "text" and looks_like_event(label)
         ends = ends and not _PLAIN & {text.lower() for text in label.examples}
         return [
             k
             for k, c in self._rest.items()
             if k not in beside and k not in self.prose
-            if tells_what_happened(c.name, endpoint=c.different <= 2 or k in timed)
+            if is_outcome_name(c.name, endpoint=c.different <= 2 or k in timed)
             or (ends and names_time_alone(c.name))
         ]
 

@@ -131,7 +131,7 @@ class Doubts:
         """The suggested arguments if `label` is the label, without those already given."""
         guesses = Guesses(self._seen, label, skip, dates=bool(self.given.get("dates")))
         more = guesses.suggested(arguments, known=self._seen.typed, adjusting=False)
-        return in_short(added(more, self.given), guesses.names, self.given)
+        return abbreviated(added(more, self.given), guesses.names, self.given)
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: Cells, what: str) -> None:
@@ -177,7 +177,7 @@ def added(further: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, obj
     return new
 
 
-def in_short(
+def abbreviated(
     options: Mapping[str, Any], names: Sequence[str], given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Arguments of `fsframe.read` with patterns in place of many columns (`shortened`).
@@ -186,7 +186,7 @@ def in_short(
 
     >>> names = [f"q{k}" for k in range(12)]
     >>> orders = dict.fromkeys(names[2:], ("no", "yes"))
-    >>> in_short({"label": "q0", "ordinal": orders}, names, {"drop": ["q1"]})
+    >>> abbreviated({"label": "q0", "ordinal": orders}, names, {"drop": ["q1"]})
     {'label': 'q0', 'ordinal': {'q*': ('no', 'yes')}}
     """
     given = given or {}

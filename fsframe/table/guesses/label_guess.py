@@ -88,7 +88,7 @@ def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
         lasts = columns[time]
         timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
         kinds = columns[event].different
-        if timed and (kinds in (2, 3) or (kinds == 1 and tells_events(columns[event]))):
+        if timed and (kinds in (2, 3) or (kinds == 1 and looks_like_event(columns[event]))):
             return time, event
     return None
 
@@ -109,7 +109,7 @@ def stretches_of_time(columns: Sequence[ColumnFacts]) -> list[int]:
     return []
 
 
-def tells_events(column: ColumnFacts) -> bool:
+def looks_like_event(column: ColumnFacts) -> bool:
     """Whether `--event` takes a column: 1 and 0, 2 and 1, or words such as dead and alive."""
     if column.kind == "two values":
         return (column.low, column.high) in ((0, 1), (1, 2))
@@ -144,7 +144,7 @@ _PARTS_OF_A_TEST = frozenset({
 })  # fmt: skip
 
 
-def divides_for_a_test(column: ColumnFacts) -> bool:
+def looks_like_split(column: ColumnFacts) -> bool:
     """Whether a column says which rows train and which test, or in which fold a row is."""
     if column.kind == "text":
         few = 2 <= column.different <= len(column.examples)
@@ -226,7 +226,7 @@ def guess_label(
     unseen = pair and columns[pair[1]].constant and not guess.sure
     if pair and (guess.place in pair or unseen) and not set(pair) & set(skip):
         time, event = (columns[place] for place in pair)
-        coded = tells_events(event)
+        coded = looks_like_event(event)
         doubt = (
             f"{time.name!r} and {event.name!r} look like times until an event, some of them "
             "censored"

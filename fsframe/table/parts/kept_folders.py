@@ -189,7 +189,7 @@ def _open_regular(path: Path) -> io.BufferedReader:
     return file
 
 
-def note_unsound(path: Path, reason: object) -> None:
+def remark_untrusted(path: Path, reason: object) -> None:
     """Report, once for each file, that it is not used."""
     _note(f"{path} {reason}: what it should hold is computed again")
 
@@ -299,7 +299,7 @@ def read_index(
         in_threads(threads, partial(_check_file, folder), list(files.items()))
         return arrays, list(files)
     except Unsound as error:
-        note_unsound(checked, error)
+        remark_untrusted(checked, error)
         return None
 
 
@@ -345,7 +345,7 @@ def kept_arrays(
         with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
             if check(*index):
                 return folder, index[0]
-        note_unsound(folder, f"holds {what} of another table")
+        remark_untrusted(folder, f"holds {what} of another table")
     try:
         return folder, make(folder, digest)
     except OSError as error:

@@ -270,14 +270,14 @@ def names_time_alone(name: str) -> bool:
     return bool(words & _TIMES) and words <= _TIMES | _UNITS
 
 
-def tells_what_happened(name: str, endpoint: bool) -> bool:
+def is_outcome_name(name: str, endpoint: bool) -> bool:
     """Whether a column of that name tells an outcome, and so is not a feature of another outcome.
 
     Genes are named like endpoints, too: BCR, EFS, OS9. `endpoint` is whether such a name means one.
 
-    >>> tells_what_happened("death30", True), tells_what_happened("diagnosis", True)
+    >>> is_outcome_name("death30", True), is_outcome_name("diagnosis", True)
     (True, False)
-    >>> [tells_what_happened(name, False) for name in ("OS.time", "BCR", "dead", "living_area")]
+    >>> [is_outcome_name(name, False) for name in ("OS.time", "BCR", "dead", "living_area")]
     [True, False, True, False]
     """
     words = set(name_words(name))
