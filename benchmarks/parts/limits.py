@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import fsframe
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
-from fsframe.table.parts.table_parts import CACHE_FOLDER
+from fsframe.table.parts import CACHE_FOLDER
 
 ROWS = 1 << 18
 

@@ -36,9 +36,9 @@ from numpy.lib import format as npy
 
 import fsframe
 from fsframe.errors import FsframeError
-from fsframe.table.parts import kept_folders
-from fsframe.table.parts.kept_folders import arrays_as_bytes, arrays_in_bytes, seal
-from fsframe.table.parts.table_parts import CACHE_FOLDER
+from fsframe.table import kept_folders
+from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal
+from fsframe.table.parts import CACHE_FOLDER
 
 LARGE = 200_000_000
 """Values of the tables that bombs stand for: 1.6 GB as float64."""

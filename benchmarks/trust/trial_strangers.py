@@ -270,7 +270,7 @@ def parts(trial: Trial) -> None:
     """Answers from a table in parts while its cache is raced for, linked, aged and taken away."""
     import polars
 
-    from fsframe.table.parts.table_parts import CACHE_FOLDER
+    from fsframe.table.parts import CACHE_FOLDER
 
     os.environ["XDG_CACHE_HOME"] = str(trial.folder / "home")
     folder = trial.folder / "parts"

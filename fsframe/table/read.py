@@ -365,7 +365,7 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     # Of an HDF5 file that can be loaded, also the label is read.
     if kind and not is_large(table_path, kind, asked.x, most=memory_bound()):
         return open_table(table_path, asked, one_column=True)
-    from fsframe.table.parts.table_parts import rows_of_parts
+    from fsframe.table.parts import rows_of_parts
 
     return rows_of_parts(table_path, asked)
 
@@ -581,7 +581,7 @@ def read(
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
     def by_parts(parts: Any) -> Dataset:
-        from fsframe.table.parts.table_parts import read_parts
+        from fsframe.table.parts import read_parts
 
         if missing_label is not None:
             raise cannot_leave_rows_out("a table in parts")

@@ -17,9 +17,9 @@ import polars
 import pytest
 
 import fsframe
-from fsframe.table.parts import kept_folders
-from fsframe.table.parts.kept_folders import arrays_as_bytes, arrays_in_bytes, seal, user_key
-from fsframe.table.parts.table_parts import CACHE_FOLDER
+from fsframe.table import kept_folders
+from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal, user_key
+from fsframe.table.parts import CACHE_FOLDER
 from tests.same_process import fsframe as command
 
 CHAIN = "mim:top=1"
@@ -84,7 +84,7 @@ def purpose_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         return real(where, purpose, most)
 
     with monkeypatch.context() as patch:
-        patch.setattr("fsframe.table.parts.kept_folders.open_sealed", opened)
+        patch.setattr("fsframe.table.kept_folders.open_sealed", opened)
         answer(path.parents[3])
     return found[0]
 
@@ -95,7 +95,7 @@ def test_forged_counts_change_no_answer(
     path, content = swapped(folder)
     head = path.read_bytes().split(b"\n", 1)[0]
     with monkeypatch.context() as patch:
-        patch.setattr("fsframe.table.parts.kept_folders.user_key", lambda: secrets.token_bytes(32))
+        patch.setattr("fsframe.table.kept_folders.user_key", lambda: secrets.token_bytes(32))
         of_another = seal(content, "index")
     for forged in (head + b"\n" + content, of_another, content):
         kept_folders._note.cache_clear()

@@ -20,9 +20,9 @@ from fsframe.cli.run_file import valid_reading
 from fsframe.errors import DataError, RequestError
 from fsframe.kernels import in_threads
 from fsframe.table.columns_seen import ColumnsSeen
-from fsframe.table.parts.row_readers import Hdf5Rows
-from fsframe.table.parts.table_parts import CACHE_FOLDER
+from fsframe.table.parts import CACHE_FOLDER
 from fsframe.table.read import read_table
+from fsframe.table.row_readers import Hdf5Rows
 from fsframe.table.table_columns import Table
 
 
@@ -262,9 +262,9 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
     first = fsframe.read(folder)
     kept = next((folder / CACHE_FOLDER).glob("*/facts-*/index"))
     passes = []
-    real = fsframe.table.parts.table_parts._pass
+    real = fsframe.table.parts._pass
     monkeypatch.setattr(
-        "fsframe.table.parts.table_parts._pass", lambda *given: passes.append(1) or real(*given)
+        "fsframe.table.parts._pass", lambda *given: passes.append(1) or real(*given)
     )
     assert fsframe.read(folder).sha256 == first.sha256
     assert not passes

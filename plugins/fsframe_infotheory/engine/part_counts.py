@@ -33,7 +33,7 @@ from fsframe.resampling.dispatch import equal_parts, over_parts
 from fsframe.system import available_processors
 from fsframe.table.columns_seen import copy_transposed
 from fsframe.table.dataset import Dataset
-from fsframe.table.parts.kept_folders import (
+from fsframe.table.kept_folders import (
     HashingWriter,
     kept_arrays,
     label_digest,

@@ -22,7 +22,7 @@ from fsframe.kernels.compiled import njit
 from fsframe.method.run import Run, size_text
 from fsframe.resampling.dispatch import equal_parts, over_parts
 from fsframe.table.dataset import Dataset
-from fsframe.table.parts.kept_folders import (
+from fsframe.table.kept_folders import (
     HashingWriter,
     kept_arrays,
     label_digest,

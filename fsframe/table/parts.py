@@ -28,14 +28,17 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.files.cells import Missing
 from fsframe.table.frames import cells_of, group_values, reading_errors
 from fsframe.table.guesses.doubts import check_label_in_parts
-from fsframe.table.parts.kept_folders import (
+from fsframe.table.kept_folders import (
     kept_arrays,
     kept_folder,
     made_whole,
     temporary_folder,
     write_index,
 )
-from fsframe.table.parts.row_readers import (
+from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
+from fsframe.table.reading_options import not_in_parts
+from fsframe.table.roles import Layout, spelled_out
+from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
     NotAllBytes,
@@ -44,9 +47,6 @@ from fsframe.table.parts.row_readers import (
     frame_rows,
     stamp_of,
 )
-from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.reading_options import not_in_parts
-from fsframe.table.roles import Layout, spelled_out
 from fsframe.table.spelling.text_file import check_expansion, memory_bound, shown
 from fsframe.table.table_columns import cells_of_array
 from fsframe.text import some_of
