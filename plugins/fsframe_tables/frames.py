@@ -225,6 +225,7 @@ class ArffReader(Reader):
                 "(string), levels that are not declared, incomplete rows and comments behind cells "
                 "are not read; save the table as CSV"
             ) from error
+        _check_lengths(path, text, len(meta.names()))
         columns = []
         for name in meta.names():
             kind, levels = meta[name]
@@ -238,6 +239,21 @@ class ArffReader(Reader):
             else:
                 columns.append(polars.Series(name, [str(value) for value in values]))
         return polars.DataFrame(columns)
+
+
+def _check_lengths(path: Path, text: str, n_attributes: int) -> None:
+    """Refuse rows with more cells than attributes, such as a weight in braces: SciPy cuts them."""
+    rows = re.split(r"(?im)^\s*@data.*$", text, maxsplit=1)[-1].splitlines()
+    kept = (row.strip() for row in rows)
+    for number, row in enumerate((row for row in kept if row and row[0] != "%"), start=1):
+        sign = "," if "," in row else "\t"
+        cells = min(len(next(csv.reader([row], delimiter=sign, quotechar=q))) for q in "'\"")
+        if cells > n_attributes + row.endswith(sign):
+            raise DataError(
+                f"{path}: row {number} has {cells} cells, and there are {n_attributes} attributes; "
+                "weights of rows, in braces, are not read: correct the row, or save the table as "
+                "CSV, with a column for weights (--weight)"
+            )
 
 
 _MARKS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#$!@"})

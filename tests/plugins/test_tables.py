@@ -78,6 +78,9 @@ def test_nominal_attributes_are_categorical(tmp_path):
     path.write_text(ARFF.replace("numeric", "string"))
     with pytest.raises(DataError, match=r"attributes of text \(string\).* are not read; save"):
         read(path)
+    path.write_text(ARFF.replace("1.5,1,x", "1.5,1,x,{2}"))
+    with pytest.raises(DataError, match=r"row \d has 4 cells, and there are 3 attributes; weights"):
+        read(path)
 
 
 def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path):
