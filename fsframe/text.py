@@ -359,6 +359,13 @@ def level_orders(text: str) -> dict[str, tuple[str, ...]]:
     return orders
 
 
+def most_alike(word: str, known: Iterable[str]) -> str:
+    """The known name that is most similar to a word, in any case; empty if none is similar."""
+    lowered = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[near[0]] if near else ""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that suggests the most similar known name; empty if none is similar.
 
@@ -367,9 +374,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("xyz", ["immigrate", "npfs"])
     ''
     """
-    lowered = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
-    return f". Did you mean `{lowered[near[0]]}`?" if near else ""
+    near = most_alike(word, known)
+    return f". Did you mean `{near}`?" if near else ""
 
 
 _MEANT = {

@@ -224,7 +224,7 @@ _STRONGEST = 50
 """Number of pairs with the largest weights that are tested even if their features are not kept."""
 
 
-def tester_offer() -> Offer | None:
+def offer_of_tester() -> Offer | None:
     """The method that tests pairs: the bundled one, else the first by name, else None."""
     offers = [o for o in selectors.offers() if PAIR_TEST in getattr(o.entry, "gives", ())]
     bundled = [offer for offer in offers if offer.plugin.source.bundled]
@@ -273,7 +273,7 @@ def answer_tests(
             tests = made.method.tests_found(selection)
         offer = selectors.offer(made.name)
         return _tests_record(made, offer, record.seed, tests, data), ""
-    testing = tester_offer()
+    testing = offer_of_tester()
     weights = weighed[-1][2].pair_weights
     assert weights is not None
     listed = [(a, b) for a, b, _ in weights.top(_STRONGEST)]
@@ -437,7 +437,11 @@ class Request:
         )  # fmt: skip
 
     def within(self, options: Mapping[str, Any], command: str) -> Request:
-        """The request of `command`, with the limits that are among its options."""
+        """The request with this command, and with those of the options that are limits.
+
+        `options` may have memory, threads, overwrite, restart and mixed; others are ignored, and
+        those that it lacks are set to their defaults.
+        """
         limits: dict[str, Any] = {name: options.get(name) for name in ("memory", "threads")}
         limits |= {name: bool(options.get(name)) for name in ("overwrite", "restart", "mixed")}
         return attrs.evolve(self, command=command, **limits)
@@ -455,18 +459,25 @@ class Request:
         if self.out is None or self.overwrite or self.restart:
             return None
         several = bool(self.part)
-
-        def asked(_: Manifest) -> Manifest:
-            manifest = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
-            return manifest if several else attrs.evolve(manifest, numerics={})
-
-        mixed = self.mixed if several else None
-        record = _stored(self.out, asked, self._tables(), mixed=mixed)
-        if record is not None and not several:
-            request = record.environment.get("request")
-            identity = request.get("sha256") if isinstance(request, Mapping) else ""
-            if identity != asked(recorded_request(record)).identity:
-                raise existing_file(self.out, ["it was not made by this request"])
+        record = _record_at(self.out, self._tables(), says_damage=several)
+        if record is None:
+            return None
+        recorded = recorded_request(record)
+        asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
+        if several:
+            reasons = recorded.differences(asked, mixed=self.mixed)
+            instead = "choose another folder (--out, out=)"
+            if not recorded.differences(asked, mixed=True):
+                instead += ", or accept results of both processors (--mixed, mixed=True)"
+            if reasons:
+                raise existing_file(self.out, reasons, instead)
+            return record
+        reasons = recorded.differences(attrs.evolve(asked, numerics={}))
+        request = record.environment.get("request")
+        if not isinstance(request, Mapping) or request.get("sha256") != asked.identity:
+            reasons = reasons or ["it was not made by this request"]
+        if reasons:
+            raise existing_file(self.out, reasons)
         return record
 
     def _tables(self) -> list[str | os.PathLike[str]]:
@@ -627,47 +638,38 @@ def stored_answer(
     StoreError
         If `out` holds the result of another request, or cannot be written.
     """
-
-    def asked(recorded: Manifest) -> Manifest:
-        return attrs.evolve(
+    record = _record_at(out, apart_from)
+    if record is not None:
+        recorded = recorded_request(record)
+        asked = attrs.evolve(
             recorded, chain=str(chain), seed=seed, software=software(chain), numerics={}
         )
+        reasons = recorded.differences(asked)
+        if reasons:
+            raise existing_file(out, reasons)
+    return record
 
-    return _stored(out, asked, apart_from)
 
-
-def _stored(
+def _record_at(
     out: str | os.PathLike[str],
-    asked: Callable[[Manifest], Manifest],
     apart_from: Iterable[str | os.PathLike[str] | None],
     *,
-    mixed: bool | None = None,
+    says_damage: bool = False,
 ) -> RunRecord | None:
-    """The run at `out`, if it answers the request that `asked` makes of the recorded one.
+    """The run at `out`; None if there is no file.
 
-    None if there is no file. `mixed` is None unless it is the file of one of several runs, which
-    `overwrite` does not replace.
+    StoreError if nothing can be written there, or what is there is no run: it says that the file
+    exists or, if `says_damage`, what is wrong with it.
     """
     if not os.path.lexists(out):
         check_destination(out, apart_from=apart_from)
         return None
     try:
-        record = load_run(out)
+        return load_run(out)
     except StoreError:
-        if mixed is None:
+        if not says_damage:
             check_destination(out, apart_from=apart_from)
         raise
-    recorded = recorded_request(record)
-    wanted = asked(recorded)
-    reasons = recorded.differences(wanted, mixed=bool(mixed))
-    if reasons and mixed is None:
-        raise existing_file(out, reasons)
-    if reasons:
-        instead = "choose another folder (--out, out=)"
-        if not recorded.differences(wanted, mixed=True):
-            instead += ", or accept results of both processors (--mixed, mixed=True)"
-        raise existing_file(out, reasons, instead)
-    return record
 
 
 def recorded_request(record: RunRecord) -> Manifest:

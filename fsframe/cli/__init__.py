@@ -6,7 +6,6 @@ A command can be run in a child process, within limits of time and memory.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import signal
@@ -64,7 +63,7 @@ from fsframe.system import (
     limited_process,
     signals_handled,
 )
-from fsframe.text import meant_by, printable
+from fsframe.text import meant_by, most_alike, printable
 
 __all__ = ["cli", "main"]
 
@@ -315,8 +314,8 @@ def _option_hint(error: click.NoSuchOption, context: click.Context, given: Seque
     ]
     # Without the dashes, by which click finds options alike that are not.
     word = option.lstrip("-")
-    meant = meant_by(word.replace("-", "_"), options) or difflib.get_close_matches(word, options, 1)
-    return f"No such option '{option}'." + (f" Did you mean '--{meant[0]}'?" if meant else "")
+    meant = next(iter(meant_by(word.replace("-", "_"), options)), most_alike(word, options))
+    return f"No such option '{option}'." + (f" Did you mean '--{meant}'?" if meant else "")
 
 
 def _ended(arguments: Sequence[str] | None) -> int:

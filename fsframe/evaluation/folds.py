@@ -23,7 +23,7 @@ from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
 from fsframe.resampling.groups import class_text, deal_groups, deal_rows, single_row_classes
 from fsframe.resampling.resamples import Recurring
-from fsframe.storage.checked_tables import FoldTables, axes, fold_tables
+from fsframe.storage.checked_tables import FoldTables, axes_over, fold_tables
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_and_events, times_of_groups
 
@@ -640,7 +640,7 @@ def gather_folds(
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
     predictions: dict[str, NDArray[Any]] = {}
     # Where a fold has its test rows, all folds have repetitions and rows.
-    axis_of_rows = axes(FoldTables, "repeats")
+    axis_of_rows = axes_over(FoldTables, "repeats")
     for name, axis in axis_of_rows.items():
         if name in selections[0].tables:
             shape = list(selections[0].tables[name].shape)

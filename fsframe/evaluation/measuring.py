@@ -18,7 +18,7 @@ from fsframe.method.selection import Selection
 from fsframe.registry import Registry
 from fsframe.registry import measures as registered
 from fsframe.registry.entries import MeasureEntry
-from fsframe.storage.checked_tables import FoldTables, axes
+from fsframe.storage.checked_tables import FoldTables, axes_over
 from fsframe.table.dataset import Dataset
 
 Floats = NDArray[np.float64]
@@ -335,7 +335,7 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
     """
     if len(parts) == 1:
         return parts[0]
-    joined = axes(FoldTables, "repeats", "splits")
+    joined = axes_over(FoldTables, "repeats", "splits")
     tables = {
         name: np.concatenate([part.tables[name] for part in parts], axis=joined[name])
         if name in joined

@@ -177,7 +177,17 @@ def mean_ranks(
 
 
 def normal_scores(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The normal quantiles of the mean ranks, Φ⁻¹((rank − ½) / n), as (n,).
+    """The normal quantiles of the mean ranks, Φ⁻¹((rank − ½) / n).
+
+    Parameters
+    ----------
+    values : (n,) numbers
+        One that is NaN makes all scores NaN.
+
+    Returns
+    -------
+    (n,) float64
+        With ranks of `mean_ranks`. O(n log n).
 
     Examples
     --------
@@ -206,6 +216,7 @@ def orthonormal_basis(
     Returns
     -------
     (n, ≤ q) float64
+        Of a singular value decomposition, O(n q²) for q ≤ n.
 
     Examples
     --------

@@ -204,7 +204,7 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         yield _finding(guesses, columns, what, na=[text])
 
 
-def of_covariates(guesses: Guesses, columns: Sequence[int]) -> Iterator[Finding]:
+def findings_of_covariates(guesses: Guesses, columns: Sequence[int]) -> Iterator[Finding]:
     """Numbers that look like codes for missing values in columns that the user adjusts for, and
     columns of one value."""
     constant = [k for k in columns if guesses.contents.columns[k].constant]

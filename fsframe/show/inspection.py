@@ -21,7 +21,7 @@ from fsframe.show.findings import (
     Finding,
     findings_in,
     findings_of,
-    of_covariates,
+    findings_of_covariates,
     option_for,
 )
 from fsframe.show.inspection_display import Inspection, PartsInspection
@@ -150,7 +150,7 @@ def inspect_table(path: Any, **options: Any) -> Inspection:
     judged = Guesses(facts, label, skip, dates=bool(options.get("dates")))
     suggested = judged.suggested(options, group, known)
     findings = [*mixed, *leaks, *findings_of(judged, known, group, suggested)]
-    findings += of_covariates(judged, asked["adjust"])
+    findings += findings_of_covariates(judged, asked["adjust"])
     if said is not None or facts.table.own_label != label:
         suggested["label"] = judged.keys[label]
     data, refused, offered = None, "", list[Proposal]()

@@ -64,7 +64,7 @@ class TableForm:
     optional: bool = False
 
 
-def table(
+def stored(
     kind: str, *shape: str | int | None, needs: str = "", optional: bool = False, **more: Any
 ) -> Any:
     """A field that holds a table of such a form; if it may be missing, nothing by default."""
@@ -74,7 +74,7 @@ def table(
     return attrs.field(metadata=form)
 
 
-def forms(declared: type) -> dict[str, TableForm]:
+def table_forms(declared: type) -> dict[str, TableForm]:
     """The forms of a class's tables by the names of its fields, in order."""
     return {
         field.name: TableForm(**{"stored_as": field.name.replace("_", "-"), **field.metadata})
@@ -83,15 +83,15 @@ def forms(declared: type) -> dict[str, TableForm]:
     }
 
 
-def axes(declared: type, *sizes: str) -> dict[str, int]:
+def axes_over(declared: type, *sizes: str) -> dict[str, int]:
     """The axis of the tables that have one of these sizes, by the name that they are stored as.
 
-    >>> axes(FoldTables, "sizes")
+    >>> axes_over(FoldTables, "sizes")
     {'sizes': 0, 'curve': 0}
     """
     return {
         form.stored_as: form.shape.index(size)
-        for form in forms(declared).values()
+        for form in table_forms(declared).values()
         for size in sizes
         if size in form.shape
     }
@@ -115,7 +115,7 @@ class CheckedArrays:
     def fields(self, declared: type, **read: Any) -> dict[str, Any]:
         """All tables that a class declares, by field; those in `read` as they are."""
         found = read
-        for field, form in forms(declared).items():
+        for field, form in table_forms(declared).items():
             left_out = form.optional and form.stored_as not in self
             if field not in found and not left_out and (not form.needs or form.needs in self):
                 found[field] = self.of_form(form)
@@ -259,36 +259,38 @@ class FoldTables:
         If `truth` holds times until an event, negative where censored: whether it was seen.
     """
 
-    fold: NDArray[np.int64] = table("codes", "repeats", "rows", of="rows", least=-1)
-    truth: NDArray[Any] = table("truth", "rows")
-    predicted: NDArray[Any] = table("predictions", "repeats", "rows", complete=True)
-    class_scores: NDArray[np.float64] = table("reals", "repeats", "rows", "classes")
-    all_features: NDArray[Any] | None = table("predictions", "repeats", "rows", optional=True)
-    all_features_scores: NDArray[np.float64] | None = table(
+    fold: NDArray[np.int64] = stored("codes", "repeats", "rows", of="rows", least=-1)
+    truth: NDArray[Any] = stored("truth", "rows")
+    predicted: NDArray[Any] = stored("predictions", "repeats", "rows", complete=True)
+    class_scores: NDArray[np.float64] = stored("reals", "repeats", "rows", "classes")
+    all_features: NDArray[Any] | None = stored("predictions", "repeats", "rows", optional=True)
+    all_features_scores: NDArray[np.float64] | None = stored(
         "reals", "repeats", "rows", "classes", optional=True, needs="all-features"
     )
-    sizes: NDArray[np.int64] | None = table("counts", "sizes", of="features", optional=True)
-    curve: NDArray[Any] | None = table(
+    sizes: NDArray[np.int64] | None = stored("counts", "sizes", of="features", optional=True)
+    curve: NDArray[Any] | None = stored(
         "predictions", "sizes", "repeats", "rows", complete=True, needs="sizes"
     )
-    place: NDArray[np.int64] | None = table(
+    place: NDArray[np.int64] | None = stored(
         "codes", "splits", "features", of="features", least=-1, needs="sizes"
     )
-    event: NDArray[np.bool_] | None = table("flags", "rows", optional=True)
-    kept: NDArray[np.bool_] = table("flags", "splits", "features")
-    tuning: NDArray[np.float64] = table("reals", "splits", "chains")
-    chosen: NDArray[np.int64] = table("codes", "splits", of="chains")
-    measures: tuple[str, ...] = table("texts", "measures", optional=True)
-    measure_facts: NDArray[np.float64] | None = table("reals", "measures", 4, needs="measures")
-    measured: NDArray[np.float64] | None = table("reals", 3, "measures", "splits", needs="measures")
-    measured_repeats: NDArray[np.float64] | None = table(
+    event: NDArray[np.bool_] | None = stored("flags", "rows", optional=True)
+    kept: NDArray[np.bool_] = stored("flags", "splits", "features")
+    tuning: NDArray[np.float64] = stored("reals", "splits", "chains")
+    chosen: NDArray[np.int64] = stored("codes", "splits", of="chains")
+    measures: tuple[str, ...] = stored("texts", "measures", optional=True)
+    measure_facts: NDArray[np.float64] | None = stored("reals", "measures", 4, needs="measures")
+    measured: NDArray[np.float64] | None = stored(
+        "reals", 3, "measures", "splits", needs="measures"
+    )
+    measured_repeats: NDArray[np.float64] | None = stored(
         "reals", 3, "measures", "repeats", needs="measures"
     )
-    group_sizes: NDArray[np.int64] | None = table("counts", "groups", of="rows", optional=True)
-    group_right: NDArray[np.float64] | None = table(
+    group_sizes: NDArray[np.int64] | None = stored("counts", "groups", of="rows", optional=True)
+    group_right: NDArray[np.float64] | None = stored(
         "reals", "repeats", "groups", needs="group-sizes"
     )
-    group_vote: NDArray[np.float64] | None = table(
+    group_vote: NDArray[np.float64] | None = stored(
         "reals", "repeats", "groups", needs="group-sizes"
     )
 
@@ -339,7 +341,7 @@ def fold_tables(
     StoreError names the first table that is missing or does not fit.
     """
     given = CheckedArrays(tables, where, features=n_features)
-    declared = forms(FoldTables)
+    declared = table_forms(FoldTables)
     truth: NDArray[Any]
     if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
         scores = given.of_form(declared["class_scores"])
@@ -456,18 +458,18 @@ class BootstrapTables:
         Which bootstrap kept which column.
     """
 
-    columns: NDArray[np.int64] = table("codes", "columns", of="seen")
-    z: NDArray[np.float64] = table("reals", "columns")
+    columns: NDArray[np.int64] = stored("codes", "columns", of="seen")
+    z: NDArray[np.float64] = stored("reals", "columns")
     critical: NDArray[np.float64]
-    relevant: NDArray[np.bool_] = table("flags", "columns", optional=True)
+    relevant: NDArray[np.bool_] = stored("flags", "columns", optional=True)
     n: int
-    promise: tuple[str, ...] = table("texts", "promises", optional=True)
-    lower: NDArray[np.float64] | None = table("reals", "columns", optional=True)
-    upper: NDArray[np.float64] | None = table("reals", "columns", optional=True)
-    p: NDArray[np.float64] | None = table("reals", "columns", optional=True, stored_as="p-values")
+    promise: tuple[str, ...] = stored("texts", "promises", optional=True)
+    lower: NDArray[np.float64] | None = stored("reals", "columns", optional=True)
+    upper: NDArray[np.float64] | None = stored("reals", "columns", optional=True)
+    p: NDArray[np.float64] | None = stored("reals", "columns", optional=True, stored_as="p-values")
     level: float | None = None
-    doubt: NDArray[np.float64] | None = table("reals", "columns", optional=True)
-    matrix: NDArray[np.bool_] | None = table(
+    doubt: NDArray[np.float64] | None = stored("reals", "columns", optional=True)
+    matrix: NDArray[np.bool_] | None = stored(
         "flags", "bootstraps", "columns", optional=True, stored_as="bootstrap-matrix"
     )
 

@@ -37,7 +37,7 @@ from fsframe.table.reader import (
 from fsframe.table.roles import Keys, as_keys, asked_sides, said
 from fsframe.table.spelling.dialect import quoted, unquote
 from fsframe.table.spelling.text_file import is_number, load_text, memory_bound
-from fsframe.table.table_columns import Table
+from fsframe.table.table_columns import Annotations, Table
 from fsframe.text import some_of
 
 if TYPE_CHECKING:
@@ -616,8 +616,6 @@ def read(
         asked["label"] = label = columns.names[columns.own_label]
     if missing_label is not None and isinstance(columns, ArrayTable):
         columns = columns.labelled_rows(label)
-    aside = range(columns.n_fields, len(columns.names))
-    beside = {columns.names[k]: np.asarray(columns.values(k)) for k in aside}
     if columns.decimal == ",":
         # A table of few rows that is predicted later may not show it.
         reading["decimal"] = ","
@@ -625,7 +623,7 @@ def read(
     if isinstance(columns, Sheet) and columns.spelled_names:
         notes = (*data.warnings, *_number_names(data.feature_names))
         data = attrs.evolve(data, warnings=notes)
-    return finished(data, beside)
+    return finished(data, Annotations(columns))
 
 
 def _number_names(names: tuple[str, ...]) -> list[str]:

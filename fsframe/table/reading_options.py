@@ -56,7 +56,7 @@ class ReadingOption:
         return bool(self.flag) and not (self.of_frames or self.further_file)
 
     def switch(self, value: bool) -> list[str]:
-        """The option that stands for true or false; nothing if that is the only other value."""
+        """The word of a command for this value; empty if there is none, as for a default."""
         names = self.flag.split("/") if self.flag else []
         return names[:1] if value else names[1:]
 

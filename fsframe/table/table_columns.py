@@ -104,6 +104,28 @@ class Taken:
     truths: list[int] = attrs.field(factory=list)
 
 
+class Annotations(Mapping[str, NDArray[Any]]):
+    """The annotations of the rows of a table, the label too: values by name, read when asked for.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._places = {table.names[k]: k for k in range(table.n_fields, len(table.names))}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return np.asarray(self._table.values(self._places[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Table:
     """All columns of a table, before they have roles, with the cells as they are there.

@@ -388,7 +388,7 @@ class Importance(LearnerSelector):
             notes.append("no column has a positive importance, so none is kept")
         selected = rank_by_score(scores)[: self.keep_count(data.n_features, enough)]
         if not (scores[selected] > 0).all():
-            notes.append("columns without importance (0 or less) are kept too, to keep top")
+            notes.append("columns without importance (0 or less) are kept to reach top")
         return Selection(
             selected=selected,
             scores=scores,

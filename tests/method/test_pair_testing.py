@@ -176,8 +176,8 @@ def fails(self, data, columns, pairs, chosen_from, run):
     [
         ((Interactions, "test_pairs"), unsound, ["columns a < b", "from 0 to 1"]),
         ((Interactions, "test_pairs"), fails, ["no luck"]),
-        ((request, "tester_offer"), lambda: selectors.offer("mim"), ["has no test_pairs"]),
-        ((request, "tester_offer"), lambda: None, []),
+        ((request, "offer_of_tester"), lambda: selectors.offer("mim"), ["has no test_pairs"]),
+        ((request, "offer_of_tester"), lambda: None, []),
     ],
     ids=["unsound tests", "an error", "a method that only says so", "nobody"],
 )

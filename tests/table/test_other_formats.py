@@ -27,7 +27,7 @@ from fsframe.table.guesses.column_facts import Contents
 from fsframe.table.guesses.column_guesses import Guesses
 from fsframe.table.read import contents, read, read_table
 from fsframe.table.reader import ArrayTable
-from fsframe.table.table_columns import write_reduced
+from fsframe.table.table_columns import Table, write_reduced
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5
@@ -227,6 +227,24 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
     with pytest.raises(DataError, match="layers/log"):
         read(path, x="layers/lag", label="type")
     assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
+
+
+def test_annotations_that_no_role_names_are_not_read(tmp_path, monkeypatch):
+    lines = write_gct(tmp_path).read_text().splitlines()
+    about = [f"{name}\t\t" + "\t".join(DONOR) for name in ("origin", "place")]
+    lines[:3] = ["#1.3", f"{P}\t{N}\t1\t2", lines[2], *about]
+    (tmp_path / "t.gct").write_text("\n".join(lines) + "\n")
+    asked = []
+
+    def values(table, column):
+        asked.append(table.names[column])
+        return Table.values(table, column)
+
+    monkeypatch.setattr(ArrayTable, "values", values)
+    read(tmp_path / "t.gct")
+    assert not asked
+    assert read(tmp_path / "t.gct", adjust="place").covariates.names == ("place",)
+    assert asked == ["place"]
 
 
 def test_words_for_missing_values_in_annotations(tmp_path):

@@ -64,6 +64,10 @@ def test_numbers_cut_at_quintiles_to_adjust_are_named_and_no_stratum_is_counted(
     assert bins.startswith("all 7 columns were cut into bins")
     few = fsframe.selectors[name]().select(confounded.with_roles(adjust="f9"))
     assert few.warnings == ("all 8" + bins.removeprefix("all 7"),)
+    # Whatever a column is called.
+    names = ("strata of f1", *confounded.feature_names[1:8])
+    named = attrs.evolve(confounded.take_columns(np.arange(8)), feature_names=names)
+    assert fsframe.selectors["jmi"](given=[names[0]]).select(named).warnings == few.warnings
 
 
 # Of methods by themselves, and of what the covariates explain, the conformance suite sees to it.

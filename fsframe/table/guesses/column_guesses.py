@@ -49,7 +49,7 @@ from fsframe.table.spelling.column_names import (
     times_and_events,
 )
 
-_PLAIN = frozenset({"yes", "no", "true", "false"})
+_YES_OR_NO = frozenset({"yes", "no", "true", "false"})
 _MANY, _CLASSES, _FEWEST_ROWS, _MOST_LEVELS = 20, 10, 20, 12
 
 
@@ -330,7 +330,7 @@ class Guesses:
         label = self.contents.columns[self.label]
         # With a label such as recur and nonrecur, a time is that until it happened.
         ends = label.kind == "text" and looks_like_event(label)
-        ends = ends and not _PLAIN & {text.lower() for text in label.examples}
+        ends = ends and not _YES_OR_NO & {text.lower() for text in label.examples}
         return [
             k
             for k, c in self._rest.items()

@@ -33,8 +33,6 @@ from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, encode_sparse
 
-_STRATA = "strata of "
-
 
 def labels_with_strata(data: Dataset, discretiser: Discretiser) -> tuple[Dataset, Dataset]:
     """The table labelled by (stratum, class), class fastest, and by stratum alone.
@@ -55,7 +53,7 @@ def labels_with_strata(data: Dataset, discretiser: Discretiser) -> tuple[Dataset
     return parts[0], parts[1]
 
 
-def notes_on_strata(data: Dataset) -> tuple[str, ...]:
+def _notes_on_strata(data: Dataset) -> tuple[str, ...]:
     """A warning about covariates that are cut at their quintiles to form strata."""
     if data.covariates is None or not (cut := data.covariates.many_valued()).any():
         return ()
@@ -70,7 +68,7 @@ def with_strata(data: Dataset) -> Dataset:
     """The table with the strata of its covariates as an additional, last nominal column."""
     assert data.covariates is not None
     strata = data.covariates.strata()
-    name = _STRATA + ", ".join(data.covariates.names)
+    name = "strata of " + ", ".join(data.covariates.names)
     while name in data.feature_names:
         name += "'"
     matrix: Any = data.matrix
@@ -306,15 +304,13 @@ class InformationFilter(Selector):
 
     def notes(self, data: Dataset, bins: Bins, encoded: Sums) -> tuple[str, ...]:
         """Warnings about how levels were formed."""
-        notes = [*notes_on_strata(data), *self.notes_on_given(data)]
+        notes = [*_notes_on_strata(data), *self.notes_on_given(data)]
         binned = bins.binned_by_default
-        # Without the last column of `with_strata`, which is among the given ones.
-        p = data.n_features - any(name.startswith(_STRATA) for name in self.given)
         if binned:
             names = [data.feature_names[j] for j in binned[:3]]
-            which = f"{len(binned)} of {p} columns"
+            which = f"{len(binned)} of {data.n_features} columns"
             some = f" ({', '.join(names)}{', …' if len(binned) > 3 else ''})"
-            if 3 < len(binned) == p:
+            if 3 < len(binned) == data.n_features:
                 which, some = f"all {len(binned)} columns", ""
             notes.append(
                 f"{which} were cut into bins of equal width by default{some}; discretise=… and "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import attrs
@@ -30,10 +31,11 @@ from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.methods.filter import (
     DEFAULT_COUNT,
     InformationFilter,
-    notes_on_strata,
     with_strata,
     without_last,
 )
+
+_Notes = Callable[[Bins, AnyEncoded], tuple[str, ...]]
 
 
 @attrs.frozen(kw_only=True)
@@ -129,12 +131,18 @@ class GreedyFilter(InformationFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.covariates is not None and self.adjusts():
             return self._select_given_strata(data, upstream, run)
+        return self._select_columns(data, upstream, run, partial(self.notes, data))
+
+    def _select_columns(
+        self, data: Dataset, upstream: Selection | None, run: Run, notes: _Notes
+    ) -> Selection:
+        """The selection from the columns of a table as they are; `notes` are made of their bins."""
         criterion = self.criterion()
         pairs_only = criterion.partners == "each" and not criterion.per_class
         pairs_only = pairs_only and self.stop != "significant"
         encode_table = self.encode_for_pairs if pairs_only else self.encode
         encoded, bins = encode_table(data, upstream, run, keep=self._kept)
-        return self._ranked(data, encoded, bins, run)
+        return self._ranked(data, encoded, bins, run, notes)
 
     def _select_given_strata(
         self, data: Dataset, upstream: Selection | None, run: Run
@@ -151,14 +159,10 @@ class GreedyFilter(InformationFilter):
         first = wide.feature_names[p]
         method = attrs.evolve(self, given=(first, *self.given), top=self._most(data))
         arrived = None if upstream is None else upstream.lift(np.arange(p), p + 1)
-        selection = method._select(wide, arrived, run)
+        # Notes are about the table that was given; strata are never cut into bins.
+        selection = method._select_columns(wide, arrived, run, partial(self.notes, data))
         kept = selection.selected[selection.selected != p]
-        selection = attrs.evolve(
-            selection,
-            selected=kept,
-            tables=without_last(selection.tables, p),
-            warnings=(*notes_on_strata(data), *selection.warnings),
-        )
+        selection = attrs.evolve(selection, selected=kept, tables=without_last(selection.tables, p))
         return selection.restrict(np.arange(p))
 
     @property
@@ -181,7 +185,7 @@ class GreedyFilter(InformationFilter):
             encoded, bins = encode(
                 data, self.discretiser(), counts=drawn, keep=self._kept, run=part
             )
-            selections.append(self._ranked(data, encoded, bins, part))
+            selections.append(self._ranked(data, encoded, bins, part, partial(self.notes, data)))
         return selections
 
     def _same_bytes(self, data: Dataset, upstream: Selection | None, run: Run) -> bool:
@@ -196,9 +200,10 @@ class GreedyFilter(InformationFilter):
         return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
 
     def _most(self, data: Dataset) -> int:
-        return self.keep_count(
-            data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
-        )
+        """Most features to select besides those given: `top`, else the default or all others."""
+        others = data.n_features - self.columns_given(data).size
+        default = min(DEFAULT_COUNT, others) if self.stop == "k" else others
+        return self.keep_count(data.n_features, default)
 
     def rank(
         self, data: Dataset, encoded: AnyEncoded | Estimator, run: Run
@@ -221,7 +226,9 @@ class GreedyFilter(InformationFilter):
         scores[ranking.selected] = values
         return ranking, scores
 
-    def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
+    def _ranked(
+        self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run, notes: _Notes
+    ) -> Selection:
         """The Selection from an encoded table."""
         ranking, scores = self.rank(data, encoded, run)
         count = self._most(data)
@@ -232,14 +239,14 @@ class GreedyFilter(InformationFilter):
         }
         if len(ranking.tests):
             tables["stopping_tests"] = ranking.tests
-        notes = self.notes(data, bins, encoded)
+        warnings = notes(bins, encoded)
         if self.stop == "k" and ranking.stopped and len(ranking.selected) < count:
-            notes += (
+            warnings += (
                 f"only {len(ranking.selected)} of {count} features were selected: "
                 f"{ranking.stopped}",
             )
         elif self.stop != "k" and not len(ranking.selected):
-            notes += (f"nothing was selected: {ranking.stopped}",)
+            warnings += (f"nothing was selected: {ranking.stopped}",)
         selected = np.concatenate([self.columns_given(data), ranking.selected])
         pairs = None
         if not isinstance(encoded, EncodedSparse):
@@ -249,7 +256,7 @@ class GreedyFilter(InformationFilter):
             scores=scores,
             pair_weights=pairs,
             tables=tables,
-            warnings=notes,
+            warnings=warnings,
         )
 
 

@@ -91,7 +91,7 @@ def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
 def test_columns_without_importance_that_fill_up_top_are_noted():
     stump = {"of": "DecisionTreeClassifier", "options": {"max_depth": 1}}
     filled = Importance(top=2, **stump).select(table())
-    assert filled.warnings == ("columns without importance (0 or less) are kept too, to keep top",)
+    assert filled.warnings == ("columns without importance (0 or less) are kept to reach top",)
     assert not Importance(top=1, **stump).select(table()).warnings
 
 
