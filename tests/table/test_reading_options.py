@@ -16,12 +16,12 @@ from fsframe.table.reader import Form
 from fsframe.table.reading_options import OPTIONS, stored_types
 from fsframe.table.roles import ROLES
 
-OWN_ROLES = {name for name in ROLES if name in TableOptions.__annotations__}
+OWN_ROLES = set(ROLES) - {"label", "groups"}
+"""The roles that are not arguments by themselves of the functions for programs."""
 
 
 def test_the_types_for_programs_are_those_that_are_declared():
     assert set(TableOptions.__annotations__) == {*OPTIONS, *OWN_ROLES}
-    assert {"label", "groups", *OWN_ROLES} <= set(ROLES)
 
 
 def test_the_form_of_a_file_is_what_is_not_for_frames():
@@ -30,9 +30,7 @@ def test_the_form_of_a_file_is_what_is_not_for_frames():
 
 
 def test_read_and_commands_take_them():
-    arguments = inspect.signature(fsframe.read).parameters
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in arguments.values())
-    assert open_ended or set(OPTIONS) <= set(arguments)
+    assert set(OPTIONS) <= set(inspect.signature(fsframe.read).parameters)
     assert {*READING} == {*ROLES, *(name for name, each in OPTIONS.items() if each.flag)}
 
 
